@@ -1,0 +1,198 @@
+"""The vocabulary: what can be true of a training program.
+
+An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts hold no
+syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from trainlint.span import Span
+from trainlint.value import Integer, Position, Proof, Role, Step, Unknown
+
+F = TypeVar("F", bound="Fact")
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """One question at one site that stays open."""
+
+    where: Span
+    question: str
+    why: Unknown
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that holds where ``call`` starts.
+
+    ``argument`` is the place of the deciding argument (the call, where a default decides), ``built`` the construction of
+    the object that is called. ``context`` names the caller through which this was seen, ``branch`` the arm of an ``if``.
+    """
+
+    call: Span
+    argument: Span
+    built: Span | None
+    context: tuple[Step, ...]
+    branch: tuple[Step, ...]
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """The questions that this fact leaves open."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The layer that makes the logits: its name as the reader knows it, and how many classes it emits."""
+
+    name: str
+    classes: Integer
+    where: Span
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the project makes of one class index: its role, how that is known, and the lines that show it."""
+
+    role: Role
+    proof: Proof
+    label: str
+    evidence: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Fill:
+    """A value written into targets where there is no answer: padding, a masked prompt."""
+
+    value: Integer
+    where: Span
+    how: str
+    built: Span | None = None
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What is known of the targets: the values that real answers take, and what fills the rest.
+
+    ``lowest`` and ``highest`` bound the real answers where the code shows both (argmax, randint, a label map).
+    """
+
+    values: tuple[Integer, ...] = ()
+    fills: tuple[Fill, ...] = ()
+    evidence: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Loss(Fact):
+    """A cross-entropy over class indices: its logits' layer, the index it skips, and its targets.
+
+    ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside`` names
+    the library model that computes the loss itself.
+    """
+
+    function: str
+    layer: Layer | Unknown
+    ignore_index: Integer | Unknown
+    is_default: bool
+    job: Job | None | Unknown
+    targets: Targets | Unknown
+    inside: str = ""
+
+    @property
+    def position(self) -> Position | Unknown:
+        """Where the skipped index stands against the classes of the layer."""
+        return _position(self.ignore_index, self.layer)
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        yield from _open(self, "does the loss skip a class", self.position, self.job)
+
+
+@dataclass(frozen=True)
+class Metric(Fact):
+    """A metric over class indices that skips one of them.
+
+    ``declared`` is the class count the metric was given, ``layer`` the layer whose output it is shown.
+    """
+
+    function: str
+    declared: Integer | Unknown
+    layer: Layer | Unknown
+    ignore_index: Integer | Unknown
+    job: Job | None | Unknown
+
+    @property
+    def position(self) -> Position | Unknown:
+        return _position(self.ignore_index, self.layer)
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        yield from _open(self, "does the metric skip a class", self.position, self.job)
+
+
+@dataclass(frozen=True)
+class CtcLoss(Fact):
+    """A CTC loss: the layer that makes its log-probabilities, its blank, and the symbol that owns the blank's id."""
+
+    function: str
+    layer: Layer | Unknown
+    blank: Integer | Unknown
+    is_default: bool
+    job: Job | None | Unknown
+
+    @property
+    def position(self) -> Position | Unknown:
+        return _position(self.blank, self.layer)
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        yield from _open(self, "is the blank a symbol", self.position, self.job)
+
+
+@dataclass(frozen=True)
+class Unreadable(Fact):
+    """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Crash(Fact):
+    """A fault of trainlint itself at one site; everything else is still judged."""
+
+    doing: str
+    error: str
+
+
+def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Unknown:
+    if isinstance(index, Unknown):
+        return index
+    if index.maximum is not None and index.maximum < 0:
+        return Position.NEGATIVE
+    if isinstance(layer, Unknown):
+        return layer
+    symbols = ", ".join(sorted({symbol.name for number in (index, layer.classes) for symbol, _ in number.terms}))
+    return index.position(layer.classes) or Unknown(f"{index} against {layer.classes} classes is open", symbols)
+
+
+def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | None | Unknown) -> Iterator[Unjudged]:
+    if isinstance(position, Unknown):
+        yield Unjudged(fact.call, question, position)
+    elif position is Position.INSIDE and isinstance(job, Unknown):
+        yield Unjudged(fact.call, question, job)
+
+
+class Facts:
+    """Every fact of one observation, asked for by type."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self._facts = tuple(facts)
+
+    def of(self, kind: type[F]) -> Iterator[F]:
+        return (fact for fact in self._facts if isinstance(fact, kind))
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)

@@ -1,0 +1,77 @@
+"""What a rule is, and how the installed ones are found."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any, get_type_hints
+
+from trainlint.facts import Fact
+from trainlint.finding import Finding
+
+Check = Callable[[Any], Iterator[Finding]]
+
+GROUP = "trainlint.rules"
+"""The entry-point group through which rule packs, our own included, are found."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A check, the kind of fact it asks for, the page that explains it, and whether it runs when nothing is selected."""
+
+    code: str
+    name: str
+    page: str
+    wants: type[Fact]
+    check: Check
+    on: bool = True
+
+    @property
+    def summary(self) -> str:
+        """The page's first sentence, without the code."""
+        return self.page.partition("\n")[0].partition(": ")[2]
+
+    def run(self, fact: Fact) -> Iterator[Finding]:
+        for finding in self.check(fact):
+            yield replace(finding, code=self.code, name=self.name, call=finding.call or fact.call)
+
+
+def rule(code: str, *, on: bool = True) -> Callable[[Check], Rule]:
+    """Make a rule of a function: its name, its argument's annotation and its module's docstring say the rest."""
+
+    def make(check: Check) -> Rule:
+        module = sys.modules[check.__module__]
+        wants = next(iter(get_type_hints(check).values()))
+        return Rule(code, check.__name__.replace("_", "-"), inspect.getdoc(module) or "", wants, check, on)
+
+    return make
+
+
+def installed() -> dict[str, Rule]:
+    """Every rule of every installed pack, by code.
+
+    Raises:
+        ValueError: two packs claim one code; both are named.
+    """
+    rules: dict[str, Rule] = {}
+    claims: dict[str, str] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        for found in rules_in(point.load()):
+            claim = f"{found.name} of the pack {point.name!r} ({point.value})"
+            if claims.setdefault(found.code, claim) != claim:
+                raise ValueError(f"{found.code} is claimed by both {claims[found.code]} and {claim}")
+            rules[found.code] = found
+    return dict(sorted(rules.items()))
+
+
+def rules_in(pack: ModuleType) -> Iterator[Rule]:
+    """The rules of one pack: every module of the package that defines one."""
+    for info in pkgutil.iter_modules(pack.__path__, f"{pack.__name__}."):
+        module = importlib.import_module(info.name)
+        yield from (value for value in vars(module).values() if isinstance(value, Rule))

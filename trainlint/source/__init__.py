@@ -1,0 +1,1 @@
+"""The observer that reads code and runs none of it: paths in, facts out."""

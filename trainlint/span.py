@@ -1,0 +1,29 @@
+"""Where in the user's code something stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A stretch of one file: rows and columns count from 1, and the end column is the first one outside.
+
+    ``path`` is absolute. In a notebook ``cell`` counts all cells from 1 and rows count inside the cell.
+    """
+
+    path: str
+    row: int
+    column: int = 1
+    end_row: int = 0
+    end_column: int = 0
+    cell: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.end_row:
+            object.__setattr__(self, "end_row", self.row)
+            object.__setattr__(self, "end_column", self.column)
+
+    def __str__(self) -> str:
+        cell = f":cell {self.cell}" if self.cell else ""
+        return f"{self.path}{cell}:{self.row}:{self.column}"
