@@ -1,0 +1,32 @@
+"""A project in, facts out: the only module of this package that touches the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trainlint.facts import Facts
+
+
+@dataclass(frozen=True)
+class Project:
+    """What is linted together: every Python file below one root, absolute and sorted.
+
+    ``search`` are the folders that imports start from beside the root and the folder of the importing file. ``values`` are
+    numbers that only a run knows, by the name that the code gives them (``--define cfg.vocab_size=1025``).
+    """
+
+    root: str
+    files: tuple[str, ...]
+    search: tuple[str, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
+
+
+def sites(project: Project) -> tuple[str, ...]:
+    """The files that may hold something to judge, found by their bytes alone."""
+    return project.files
+
+
+def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
+    """The facts of these files of the project; everything else is read only when a fact asks for it."""
+    return Facts(())
