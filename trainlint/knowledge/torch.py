@@ -1,0 +1,133 @@
+"""PyTorch: losses, layers, and the operations that logits and targets pass on their way. Names as torch 2.13 spells them."""
+
+from __future__ import annotations
+
+from trainlint.knowledge.signature import Signature
+
+F = "torch.nn.functional"
+
+LOSS_FUNCTIONS = (
+    Signature(
+        f"{F}.cross_entropy",
+        ("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction", "label_smoothing"),
+        {"ignore_index": -100},
+    ),
+    Signature(
+        f"{F}.nll_loss",
+        ("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction"),
+        {"ignore_index": -100},
+    ),
+)
+LOSS_CLASSES = (
+    Signature(
+        "torch.nn.CrossEntropyLoss",
+        ("weight", "size_average", "ignore_index", "reduce", "reduction", "label_smoothing"),
+        {"ignore_index": -100},
+    ),
+    Signature(
+        "torch.nn.NLLLoss",
+        ("weight", "size_average", "ignore_index", "reduce", "reduction"),
+        {"ignore_index": -100},
+    ),
+    Signature(
+        "torch.nn.NLLLoss2d",
+        ("weight", "size_average", "ignore_index", "reduce", "reduction"),
+        {"ignore_index": -100},
+    ),
+)
+CTC_FUNCTIONS = (
+    Signature(
+        f"{F}.ctc_loss",
+        ("log_probs", "targets", "input_lengths", "target_lengths", "blank", "reduction", "zero_infinity"),
+        {"blank": 0},
+    ),
+)
+CTC_CLASSES = (Signature("torch.nn.CTCLoss", ("blank", "reduction", "zero_infinity"), {"blank": 0}),)
+
+LAST, CHANNELS = -1, 1
+"""Where a layer puts its classes: the last dimension, or the channels of a picture."""
+
+LAYERS: dict[str, tuple[str, int]] = {
+    "torch.nn.Linear": ("out_features", LAST),
+    "torch.nn.LazyLinear": ("out_features", LAST),
+    "torch.nn.Bilinear": ("out_features", LAST),
+    **{f"torch.nn.{lazy}Conv{n}d": ("out_channels", CHANNELS) for n in (1, 2, 3) for lazy in ("", "Lazy")},
+    **{f"torch.nn.{lazy}ConvTranspose{n}d": ("out_channels", CHANNELS) for n in (1, 2, 3) for lazy in ("", "Lazy")},
+}
+"""A layer that can make logits: the parameter that says how many classes, and where it puts them."""
+
+_CONV = ("out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
+_DECONV = ("out_channels", "kernel_size", "stride", "padding", "output_padding", "groups", "bias", "dilation")
+LAYER_SIGNATURES = (
+    Signature("torch.nn.Linear", ("in_features", "out_features", "bias", "device", "dtype")),
+    Signature("torch.nn.LazyLinear", ("out_features", "bias", "device", "dtype")),
+    Signature("torch.nn.Bilinear", ("in1_features", "in2_features", "out_features", "bias", "device", "dtype")),
+    *(Signature(f"torch.nn.Conv{n}d", ("in_channels", *_CONV)) for n in (1, 2, 3)),
+    *(Signature(f"torch.nn.LazyConv{n}d", _CONV) for n in (1, 2, 3)),
+    *(Signature(f"torch.nn.ConvTranspose{n}d", ("in_channels", *_DECONV)) for n in (1, 2, 3)),
+    *(Signature(f"torch.nn.LazyConvTranspose{n}d", _DECONV) for n in (1, 2, 3)),
+    Signature("torch.nn.Embedding", ("num_embeddings", "embedding_dim", "padding_idx")),
+)
+
+KEEPS_CLASSES = frozenset(
+    f"torch.nn.{name}"
+    for name in (
+        "LogSoftmax", "Softmax", "Softmax2d", "Identity", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout",
+        "ReLU", "LeakyReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "LogSigmoid", "ELU", "SELU", "Hardtanh", "Softplus",
+        "LayerNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "GroupNorm",
+        "SyncBatchNorm", "RMSNorm", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "MaxPool1d", "MaxPool2d", "AvgPool1d",
+        "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "ZeroPad2d",
+    )
+)  # fmt: skip
+"""Modules whose output has the classes of their input."""
+
+WRAPPERS = frozenset(
+    {
+        "torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel",
+        "torch.compile", "torch.jit.script", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "copy.deepcopy",
+        "torch.nn.utils.weight_norm", "torch.nn.utils.parametrizations.weight_norm", "torch.nn.utils.spectral_norm",
+        "torch.distributed.fsdp.FullyShardedDataParallel", "torch.fx.symbolic_trace",
+    }
+)  # fmt: skip
+"""Callables that hand back their first argument, dressed."""
+
+SELF_METHODS = frozenset(
+    {
+        "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "train", "eval", "requires_grad_", "apply",
+        "share_memory", "compile", "to_empty", "xpu", "npu",
+    }
+)  # fmt: skip
+"""Methods of a module that return the module."""
+
+KEEPING_METHODS = frozenset(
+    {
+        "float", "double", "half", "bfloat16", "to", "type", "type_as", "cpu", "cuda", "detach", "detach_", "clone",
+        "contiguous", "requires_grad_", "log_softmax", "softmax", "relu", "relu_", "tanh", "sigmoid", "exp", "log",
+        "add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "clamp", "clamp_", "clip", "int", "long",
+        "pin_memory", "expand", "expand_as", "masked_fill", "masked_fill_", "roll", "flip", "abs", "neg", "view_as",
+        "reshape_as", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "nan_to_num", "logsigmoid", "repeat_interleave",
+        "index_select", "gather", "masked_select", "mean", "sum", "numpy",
+    }
+)  # fmt: skip
+"""Tensor methods after which the class dimension is where it was, as wide as it was."""
+
+KEEPING_FUNCTIONS = frozenset(
+    f"{F}.{name}"
+    for name in (
+        "log_softmax", "softmax", "dropout", "relu", "gelu", "silu", "tanh", "sigmoid", "leaky_relu", "layer_norm", "normalize",
+        "interpolate", "upsample", "elu", "hardtanh", "softplus", "logsigmoid", "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d",
+    )
+) | frozenset(
+    f"torch.{name}"
+    for name in ("softmax", "sigmoid", "tanh", "relu", "exp", "log", "clamp", "flip", "roll", "squeeze", "unsqueeze", "dropout",
+                 "masked_fill", "nan_to_num", "abs", "add", "sub", "mul", "div", "masked_select", "index_select", "detach")
+)  # fmt: skip
+"""Functions of a tensor after which the class dimension is where it was, as wide as it was."""
+
+SHARED = frozenset(f"{F}.{name}" for name in ("log_softmax", "ctc_loss", "nll_loss"))
+"""What torch also offers without ``nn.functional``."""
+
+SAMPLING = frozenset({"argmax", "multinomial", "topk", "max", "sample", "generate", "argsort"})
+"""Calls whose result is a predicted class: what is compared with it is looked for in the output."""
+
+SIGNATURES = (*LOSS_FUNCTIONS, *LOSS_CLASSES, *CTC_FUNCTIONS, *CTC_CLASSES, *LAYER_SIGNATURES)
