@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trainlint.facts import Facts
+from trainlint.source.link import link
+from trainlint.source.sift import relevant
+from trainlint.source.text import Fault, read
+from trainlint.source.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -24,9 +28,10 @@ class Project:
 
 def sites(project: Project) -> tuple[str, ...]:
     """The files that may hold something to judge, found by their bytes alone."""
-    return project.files
+    return tuple(path for path in project.files if isinstance(data := read(path), Fault) or relevant(data))
 
 
 def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
     """The facts of these files of the project; everything else is read only when a fact asks for it."""
-    return Facts(())
+    workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    return Facts(link(workspace, files))

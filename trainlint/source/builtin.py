@@ -1,0 +1,483 @@
+"""Python's own functions and containers: ``len``, ``int``, ``range``, dictionaries, sequences, strings, and what changes them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import replace
+
+from trainlint.source import arithmetic, objects
+from trainlint.source.binding import argument
+from trainlint.source.summary import dotted
+from trainlint.source.things import (
+    Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Opaque,
+    Partial, Repeated, Tensor, Thing, Thunk,
+)  # fmt: skip
+from trainlint.source.world import World
+from trainlint.value import Integer, Step, Symbol, Table, Unknown
+
+NAMES = frozenset(dir(builtins))
+MOST_TEXT = 4096
+"""A string is a sequence of at most this many symbols."""
+
+CHANGES = frozenset(
+    {"append", "extend", "insert", "update", "pop", "add", "remove", "setdefault", "clear", "sort", "reverse", "discard", "popitem"}
+)
+"""Methods after which a container is no longer what was written down."""
+
+
+def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
+    """The elements of a whole sequence; None where some may be missing."""
+    match thing:
+        case Items(whole=True):
+            return thing.elements
+        case Entries(whole=True):
+            return tuple(key for key, _ in thing.pairs)
+        case Constant(value=str(text)) if len(text) <= MOST_TEXT:
+            nowhere = ast.Constant(text)
+            return tuple(Thunk(nowhere, _nowhere(), Constant(letter)) for letter in text)
+        case Class() if objects.is_enum(world, thing):
+            names = objects.members(thing)
+            return tuple(_known(objects.class_attribute(world, thing, name) or Unknown("no value")) for name in names)
+    return None
+
+
+def _nowhere() -> Frame:
+    return Frame(None)  # type: ignore[arg-type]
+
+
+def _known(thing: Thing) -> Thunk:
+    return Thunk(ast.Constant(None), _nowhere(), thing)
+
+
+def length(world: World, thing: Thing) -> Integer | Unknown:
+    """``len()``: exact for what is written out, a symbol for an object that is itself wherever it goes."""
+    match thing:
+        case Repeated():
+            return thing.length
+        case Opaque():
+            return world.integer(
+                Opaque(f"len({thing.name})", f"len({thing.origin})", thing.why, 1, thing.node, (), thing.evidence)
+            )
+        case Built():
+            return _length_of_object(world, thing)
+        case Unknown():
+            return thing
+    elements = sequence(world, thing)
+    if elements is None:
+        return Unknown(f"the length of {getattr(thing, 'name', '') or 'it'} is not written out")
+    number = Integer.exact(len(elements))
+    table = table_of(world, thing)
+    return replace(number, table=table, evidence=_made(thing)) if table else number
+
+
+def _length_of_object(world: World, thing: Built) -> Integer | Unknown:
+    if isinstance(thing.what, Class):
+        function = objects.method(world, thing.what, "__len__", thing)
+        if function is not None:
+            found = world.integer(world.call(function, Arguments(), function.node, function.frame))
+            if isinstance(found, Integer):
+                return found
+    name = thing.label or thing.name
+    return Integer.symbol(Symbol(f"len({name})", f"len({thing.name}@{id(thing.node)}#{thing.frame.number})", 1))
+
+
+def _made(thing: Thing) -> tuple[Step, ...]:
+    if isinstance(thing, Items | Entries) and isinstance(thing.frame, Frame) and thing.frame.module is not None:
+        node: ast.AST = thing.node
+        parent = thing.frame.module.parents.get(node, node)
+        return (thing.frame.step(parent if isinstance(parent, ast.Assign | ast.AnnAssign) else thing.node),)
+    return ()
+
+
+def table_of(world: World, thing: Thing) -> Table | None:
+    """A container of labels as a class table: by place for a sequence, by value for a dictionary of ids."""
+    match thing:
+        case Items(whole=True):
+            labels = [world.force(each) for each in thing.elements]
+            entries = [(place, str(each.value)) for place, each in enumerate(labels) if isinstance(each, Constant)]
+            size = len(labels)
+        case Entries(whole=True):
+            pairs = [(world.force(key), world.force(value)) for key, value in thing.pairs]
+            entries = [entry for key, value in pairs if (entry := _entry(world, key, value)) is not None]
+            size = len(pairs)
+        case Class() if objects.is_enum(world, thing):
+            named = [(name, objects.class_attribute(world, thing, name)) for name in objects.members(thing)]
+            entries = [(number.constant, name) for name, value in named if isinstance(number := value, Integer)]
+            return Table(thing.name, tuple(entries), len(named), thing.module.span(thing.node))
+        case _:
+            return None
+    if not entries or thing.frame.module is None:
+        return None
+    where = thing.frame.module.span(thing.node)
+    return Table(thing.name or "the table", tuple(entries), size, where, len(entries) == size)
+
+
+def _entry(world: World, key: Thing, value: Thing) -> tuple[int, str] | None:
+    """``{"<eos>": 0}`` and ``{0: "<eos>"}`` both say that 0 is ``<eos>``."""
+    label, number = (key, value) if isinstance(key, Constant) else (value, key)
+    known = world.integer(number) if isinstance(label, Constant) and isinstance(label.value, str) else None
+    if isinstance(known, Integer) and known.number is not None and isinstance(label, Constant):
+        return known.number, str(label.value)
+    return None
+
+
+def element(world: World, thing: Thing, node: ast.AST) -> Thing:
+    """One turn of a loop over a thing, whichever."""
+    match thing:
+        case Repeated():
+            return world.force(thing.element)
+        case Items(elements=(only,)):
+            return world.force(only)
+        case Items(elements=(first, *_)):
+            return _any_of(world, thing, first)
+        case Tensor() | Unknown():
+            return thing
+        case Opaque():
+            return replace(thing, name=f"{thing.name}[]", origin=f"{thing.origin}[]@{id(node)}")
+        case Built(what=External(name="torch.utils.data.DataLoader")):
+            return _batch(world, thing)
+    return Unknown("what the loop runs over is not followed")
+
+
+def _any_of(world: World, thing: Items, first: Thunk) -> Thing:
+    """Elements that are all built alike stand for each other; others are forks of which none is known to run."""
+    made = [world.force(each) for each in thing.elements[:8]]
+    if all(isinstance(each, Integer) and each.number is not None for each in made):
+        return Unknown("a loop variable takes several numbers")
+    return made[0] if len(made) == 1 else Unknown("a loop variable takes several values")
+
+
+def _batch(world: World, loader: Built) -> Thing:
+    """A batch of a loader is what its ``collate_fn`` returns."""
+    names = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn")
+    given = argument(loader.arguments, names, "collate_fn")
+    if not isinstance(given, Thunk):
+        return Unknown("the batches of the loader are not followed")
+    collate = world.force(given)
+    return world.call(collate, Arguments((_known(Unknown("the examples of a batch are open")),)), given.node, loader.frame)
+
+
+def constructed(world: World, cls: Class, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """An object of a class of the project; ``Tokens(3)`` of an enum is not one."""
+    if objects.is_enum(world, cls):
+        return Unknown(f"a member of {cls.name} looked up by value")
+    return Built(cls, given, node, frame)
+
+
+def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | None:
+    """Sequences and strings under ``+`` and ``*``; None where it is arithmetic."""
+    match node.op, left, right:
+        case ast.Add(), Constant(value=str(first)), Constant(value=str(second)):
+            return Constant(first + second) if len(first) + len(second) <= arithmetic.LONGEST_TEXT else Unknown("a long string")
+        case (ast.Add(), Items(), _) | (ast.Add(), _, Items()):
+            return _concatenated(world, node, left, right)
+        case ast.Mult(), Items(), _:
+            return _repeated(world, left, right, node)
+        case ast.BitOr(), Entries(), Entries():
+            assert isinstance(left, Entries) and isinstance(right, Entries)
+            return replace(left, pairs=(*left.pairs, *right.pairs), whole=left.whole and right.whole, name="")
+    if isinstance(left, Constant) and isinstance(left.value, float | str):
+        return _floats(node.op, left, right)
+    if isinstance(right, Constant) and isinstance(right.value, float | str):
+        return _floats(node.op, left, right)
+    return None
+
+
+def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing:
+    first, second = sequence(world, left), sequence(world, right)
+    if first is None or second is None:
+        return Unknown("one side of the + is not written out")
+    whole = left if isinstance(left, Items) else right
+    assert isinstance(whole, Items), "one side is a literal sequence"
+    return Items((*first, *second), node, whole.frame)
+
+
+def _repeated(world: World, left: Items, right: Thing, node: ast.BinOp) -> Thing:
+    times = world.integer(right)
+    if isinstance(times, Unknown) or len(left.elements) != 1:
+        return Unknown("a repeated list is not followed")
+    return Repeated(left.elements[0], times, node)
+
+
+def _floats(op: ast.operator, left: Thing, right: Thing) -> Thing:
+    first, second = _float(left), _float(right)
+    if first is None or second is None:
+        return Unknown("the operation is not followed")
+    match op:
+        case ast.Add():
+            return Constant(first + second)
+        case ast.Sub():
+            return Constant(first - second)
+        case ast.Mult():
+            return Constant(first * second)
+        case ast.Div() if second:
+            return Constant(first / second)
+    return Unknown("the operation is not followed")
+
+
+def _float(thing: Thing) -> float | None:
+    match thing:
+        case Constant(value=float(value)):
+            return value
+        case Integer(terms=(), constant=number) if number.bit_length() < 512:
+            return float(number)
+    return None
+
+
+def compared(world: World, op: ast.cmpop, left: Thing, right: Thing) -> bool | None:
+    """What a comparison says for sure: ``is None`` of what is not None, equal strings, numbers."""
+    if isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq) and isinstance(right, Constant) and right.value is None:
+        same = _is_none(left)
+        return same if same is None or isinstance(op, ast.Is | ast.Eq) else not same
+    match left, right:
+        case Constant(value=str(first), assumed=()), Constant(value=str(second), assumed=()):
+            return first == second if isinstance(op, ast.Eq) else first != second if isinstance(op, ast.NotEq) else None
+        case Constant(value=str(first), assumed=()), Items(whole=True) if isinstance(op, ast.In | ast.NotIn):
+            return _among(world, first, right) if isinstance(op, ast.In) else None
+        case (Integer(assumed=()), Integer(assumed=())):
+            assert isinstance(left, Integer) and isinstance(right, Integer)
+            return arithmetic.compared(op, left, right)
+    return None
+
+
+def _is_none(thing: Thing) -> bool | None:
+    match thing:
+        case Constant(assumed=()):
+            return thing.value is None
+        case Integer() | Items() | Entries() | Built() | Tensor() | Class() | Function() | Partial() | Repeated() | File():
+            return None if isinstance(thing, Integer) and thing.terms else False
+    return None
+
+
+def _among(world: World, text: str, items: Items) -> bool | None:
+    values = [world.force(each) for each in items.elements]
+    if not all(isinstance(each, Constant) for each in values):
+        return None
+    return text in [each.value for each in values if isinstance(each, Constant)]
+
+
+def mutated(world: World, thing: Thing, binding: Binding, frame: Frame, use: ast.AST | None) -> Thing:
+    """A container that something may change after its definition is no longer whole."""
+    if isinstance(thing, Items) and not thing.mutable:
+        return thing
+    if not isinstance(thing, Items | Entries) or not thing.whole:
+        return thing
+    tail = binding.name.rpartition(".")[2]
+    return replace(thing, whole=False) if tail in changed(frame) else thing
+
+
+def changed(frame: Frame) -> frozenset[str]:
+    """The last words of the names that a file changes in place."""
+    module = frame.module
+    known = module.kept.get("changed")
+    if not isinstance(known, frozenset):
+        names: set[str] = set()
+        for node in module.parents:
+            match node:
+                case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in CHANGES:
+                    names.add((dotted(value) or "").rpartition(".")[2])
+                case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+                    names.add((dotted(value) or "").rpartition(".")[2])
+                case ast.AugAssign(target=target):
+                    names.add((dotted(target) or "").rpartition(".")[2])
+        known = frozenset(names - {""})
+        module.kept["changed"] = known
+    return known
+
+
+def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """A call of a builtin; None where it is not known."""
+    values = [world.force(each) for each in given.positional]
+    match name, values:
+        case "len", [thing]:
+            return length(world, thing)
+        case "int" | "abs" | "round" | "float", [thing]:
+            return _number(world, name, thing)
+        case "max" | "min", [_, _, *_]:
+            return _extreme(world, name, values)
+        case "sum", [thing]:
+            return _sum(world, thing)
+        case "range", [stop]:
+            return Repeated(_known(Unknown("a loop variable takes several numbers")), world.integer(stop), expression(node))
+        case "tuple" | "list" | "sorted" | "set" | "frozenset" | "reversed", [thing]:
+            return _remade(world, name, thing, node, frame)
+        case "dict", []:
+            pairs = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
+            return Entries(pairs, expression(node), frame, whole=not given.double_stars)
+        case "dict", [Entries() as entries]:
+            return entries
+        case "enumerate", [thing]:
+            return _enumerated(world, thing, node, frame)
+        case "zip", [first, second]:
+            return _zipped(world, first, second, node, frame)
+        case "getattr", [thing, Constant(value=str(attribute)), *_]:
+            return world.attribute(thing, attribute)
+        case "bool", [thing]:
+            return thing if isinstance(thing, Constant) and isinstance(thing.value, bool) else None
+        case "str", [Constant(value=str())]:
+            return values[0]
+    return None
+
+
+def expression(node: ast.AST) -> ast.expr:
+    return node if isinstance(node, ast.expr) else ast.Constant(None)
+
+
+def _number(world: World, name: str, thing: Thing) -> Thing:
+    if isinstance(thing, Constant) and isinstance(thing.value, float) and name in ("int", "round"):
+        whole = thing.value.is_integer() and abs(thing.value) < 2**53
+        return Integer(int(thing.value), evidence=thing.evidence, assumed=thing.assumed) if whole else Unknown("a fraction")
+    if isinstance(thing, Constant) and isinstance(thing.value, str) and thing.value.strip().lstrip("-").isdecimal():
+        return Integer(int(thing.value), evidence=thing.evidence, assumed=thing.assumed)
+    if name == "float":
+        return thing if isinstance(thing, Constant | Tensor) else Unknown("a float")
+    if name == "abs" and isinstance(thing, Integer):
+        return thing if thing.minimum is not None and thing.minimum >= 0 else Unknown("its sign is open")
+    return world.integer(thing)
+
+
+def _extreme(world: World, name: str, values: list[Thing]) -> Thing:
+    numbers = [world.integer(value) for value in values]
+    exact = [number for number in numbers if isinstance(number, Integer) and number.number is not None]
+    if len(exact) < len(numbers):
+        return Unknown(f"{name} of something open")
+    best = (max if name == "max" else min)(exact, key=lambda number: number.constant)
+    return best
+
+
+def _sum(world: World, thing: Thing) -> Thing:
+    parts = sequence(world, thing)
+    if parts is None:
+        return Unknown("the sum of something open")
+    total = Integer.exact(0)
+    for part in parts:
+        number = world.integer(world.force(part))
+        if isinstance(number, Unknown):
+            return number
+        total = total + number
+    return total
+
+
+def _remade(world: World, name: str, thing: Thing, node: ast.AST, frame: Frame) -> Thing:
+    if isinstance(thing, Repeated) and name in ("list", "tuple"):
+        return thing
+    parts = sequence(world, thing)
+    if parts is None:
+        return Unknown(f"{name}() of something open")
+    if name in ("set", "frozenset", "sorted"):
+        return _distinct(world, name, parts, node, frame)
+    parts = parts[::-1] if name == "reversed" else parts
+    return Items(parts, expression(node), frame, mutable=name == "list")
+
+
+def _distinct(world: World, name: str, parts: tuple[Thunk, ...], node: ast.AST, frame: Frame) -> Thing:
+    """``set`` and ``sorted`` of strings; the order of a set is nobody's business."""
+    values = [each.value for part in parts if isinstance(each := world.force(part), Constant) and isinstance(each.value, str)]
+    if len(values) < len(parts):
+        return Unknown(f"{name}() of something other than strings")
+    kept = sorted(values) if name == "sorted" else list(dict.fromkeys(values))
+    return Items(tuple(_known(Constant(value)) for value in kept), expression(node), frame, mutable=True)
+
+
+def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thing:
+    parts = sequence(world, thing)
+    start = 0
+    if isinstance(node, ast.Call):
+        extra = [keyword.value for keyword in node.keywords if keyword.arg == "start"] + node.args[1:]
+        number = world.integer(world.evaluate(extra[0], frame)) if extra else Integer.exact(0)
+        if isinstance(number, Unknown) or number.number is None:
+            return Unknown("enumerate starts somewhere open")
+        start = number.number
+    if parts is None:
+        inner = world.element(thing, node)
+        pair = Items((_known(Unknown("a loop variable takes several numbers")), _known(inner)), expression(node), frame)
+        return Repeated(_known(pair), length(world, thing), expression(node))
+    pairs = (Items((_known(Integer.exact(place)), part), expression(node), frame) for place, part in enumerate(parts, start))
+    return Items(tuple(_known(pair) for pair in pairs), expression(node), frame)
+
+
+def _zipped(world: World, first: Thing, second: Thing, node: ast.AST, frame: Frame) -> Thing:
+    left, right = sequence(world, first), sequence(world, second)
+    if left is None and isinstance(first, Repeated) and right is not None:
+        left = _counted(first, right)
+    if right is None and isinstance(second, Repeated) and left is not None:
+        right = _counted(second, left)
+    if left is None or right is None:
+        pair = Items((_known(world.element(first, node)), _known(world.element(second, node))), expression(node), frame)
+        return Repeated(_known(pair), Unknown("a zip over something open"), expression(node))
+    pairs = (Items(pair, expression(node), frame) for pair in zip(left, right))
+    return Items(tuple(_known(pair) for pair in pairs), expression(node), frame)
+
+
+def _counted(thing: Repeated, other: tuple[Thunk, ...]) -> tuple[Thunk, ...] | None:
+    """``range(len(x))`` next to x."""
+    number = thing.length.number if isinstance(thing.length, Integer) else None
+    if number != len(other):
+        return None
+    return tuple(_known(Integer.exact(place)) for place in range(number))
+
+
+def method(world: World, thing: Thing, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """A method of a dictionary, sequence or string; None where it is not known."""
+    values = [world.force(each) for each in given.positional]
+    match thing, name, values:
+        case Entries(), "get", [key, *rest]:
+            found = entry(world, thing, key)
+            return found if not isinstance(found, Unknown) else (rest[0] if rest and thing.whole else found)
+        case Entries(), "keys", []:
+            return Items(tuple(key for key, _ in thing.pairs), expression(node), frame, thing.name, whole=thing.whole)
+        case Entries(), "values", []:
+            return Items(tuple(value for _, value in thing.pairs), expression(node), frame, thing.name, whole=thing.whole)
+        case Entries(), "items", []:
+            pairs = (Items((key, value), expression(node), frame) for key, value in thing.pairs)
+            return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, thing.name, whole=thing.whole)
+        case Entries() | Items(), "copy", []:
+            return thing
+        case (Items() | Constant()), "index", [Constant(value=str(wanted))]:
+            return _place(world, thing, wanted)
+        case Constant(value=str(text)), "split", []:
+            return Items(tuple(_known(Constant(part)) for part in text.split()), expression(node), frame, mutable=True)
+        case Constant(value=str(text)), "split", [Constant(value=str(by))] if by:
+            return Items(tuple(_known(Constant(part)) for part in text.split(by)), expression(node), frame, mutable=True)
+        case Constant(value=str(text)), "lower" | "upper" | "strip", []:
+            return Constant(getattr(text, name)())
+    return None
+
+
+def _place(world: World, thing: Thing, wanted: str) -> Thing:
+    parts = sequence(world, thing) or ()
+    for place, part in enumerate(parts):
+        value = world.force(part)
+        if not isinstance(value, Constant):
+            break
+        if value.value == wanted:
+            return Integer.exact(place).named(wanted)
+    return Unknown(f"{wanted!r} is not among what is written out")
+
+
+def entry(world: World, entries: Entries, key: Thing) -> Thing:
+    """The last entry under a key."""
+    wanted = _key(key)
+    if wanted is None:
+        return Unknown("the key is open")
+    for name, value in reversed(entries.pairs):
+        known = _key(world.force(name))
+        if known is None:
+            return Unknown("the table has open keys")
+        if known == wanted:
+            found = world.force(value)
+            if not isinstance(found, Integer):
+                return found
+            named = found.named(wanted, f"{entries.name}[{wanted!r}]") if isinstance(wanted, str) else found
+            return named if value.frame.module is None else named.because(value.frame.step(value.node))
+    return Unknown(f"the table has no {wanted!r}")
+
+
+def _key(thing: Thing) -> object:
+    match thing:
+        case Constant(value=str(value)):
+            return value
+        case Integer(terms=(), constant=number):
+            return number
+    return None

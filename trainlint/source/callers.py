@@ -1,0 +1,253 @@
+"""Calls of the project's own functions: what they return, and, the other way round, who calls them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trainlint.source import objects
+from trainlint.source.binding import arguments, parameters
+from trainlint.source.names import leaves, returns, statement
+from trainlint.source.summary import Module
+from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Thing
+from trainlint.source.world import MOST_CALLERS, World
+from trainlint.value import Unknown
+
+FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, eq=False)
+class Caller:
+    """A call of a function or class of the project, and the module it stands in."""
+
+    node: ast.Call
+    module: Module
+
+
+def result(world: World, function: Function, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """What a call of a project's function returns."""
+    inner = activation(world, function, given, node, frame)
+    if isinstance(function.node, ast.Lambda):
+        return world.evaluate(function.node.body, inner)
+    if isinstance(function.node, ast.AsyncFunctionDef) or _generates(inner.module, function.node):
+        return Unknown(f"{function.name} is a generator or a coroutine")
+    found = next(returns(world, function.node.body, inner), None)
+    return world.evaluate(found.value, inner) if found and found.value else Constant(None)
+
+
+def activation(world: World, function: Function, given: Arguments, node: ast.AST, frame: Frame) -> Frame:
+    """The frame of one call of a function."""
+    receiver = function.receiver
+    who = (id(receiver.node), receiver.frame.number) if isinstance(receiver, Built) else (id(receiver), 0)
+    number = world.workspace.number("call", id(function.node), id(node), frame.number, *who)
+    outer = function.frame
+    return Frame(outer.module, function.node, given, receiver, outer, number)
+
+
+def _generates(module: Module, node: FunctionDef) -> bool:
+    known = module.kept.get(("yields", node))
+    if not isinstance(known, bool):
+        known = any(
+            isinstance(each, ast.Yield | ast.YieldFrom) and module.scope(each) is node for each in ast.walk(node)
+        )
+        module.kept["yields", node] = known
+    return known
+
+
+def owner(world: World, frame: Frame) -> tuple[Class | None, Thing | None]:
+    """The class whose method a frame runs, and its receiver."""
+    each: Frame | None = frame
+    while each is not None:
+        function, outside = each.function, each.outer
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and outside is not None:
+            if isinstance(outside.function, ast.ClassDef):
+                cls = Class(outside.function, outside.module, outside.outer or world.module_frame(outside.module))
+                first = parameters(function)[0].arg if parameters(function) else "self"
+                return cls, each.receiver or receiver(world, first, each)
+        each = outside
+    return None, None
+
+
+def receiver(world: World, name: str, frame: Frame) -> Thing | None:
+    """``self`` or ``cls`` of a method that nobody is known to call."""
+    function, outside = frame.function, frame.outer
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or outside is None:
+        return None
+    if not isinstance(outside.function, ast.ClassDef) or "staticmethod" in objects.marks(function):
+        return None
+    if not parameters(function) or parameters(function)[0].arg != name:
+        return None
+    if frame.receiver is not None:
+        return frame.receiver
+    cls = Class(outside.function, outside.module, outside.outer or world.module_frame(outside.module))
+    return cls if "classmethod" in objects.marks(function) else instance(world, cls)
+
+
+def instance(world: World, cls: Class) -> Built:
+    """An object of a class as this world makes it: by one of the calls that the project makes it with."""
+    number = world.workspace.number("instance", id(cls.node))
+    frame = Frame(cls.module, None, None, None, None, number)
+    if not world.looks_for_callers:
+        return Built(cls, None, cls.node, frame)
+    made = constructions(world, cls)
+    if not made:
+        return Built(cls, None, cls.node, frame)
+    steps = tuple(caller.module.step(caller.node) for caller in made)
+    chosen = made[world.choose("caller", ("made", id(cls.node)), steps)]
+    world.context[cls.node] = chosen.module.step(chosen.node)
+    where = standing(world, chosen)
+    thing = world.evaluate(chosen.node.func, where)
+    kind = thing if isinstance(thing, Class) else cls
+    return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
+
+
+def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
+    """The calls that make objects of a class or of the classes derived from it."""
+    key = ("made", id(cls.node))
+    known = world.workspace.answers.get(key)
+    if isinstance(known, tuple):
+        return known
+    world.workspace.answers[key] = ()
+    found = [*calls_of(world, cls.name, cls.node)]
+    for derived in subclasses(world, cls):
+        found += constructions(world, derived)
+    answer = tuple({id(caller.node): caller for caller in found}.values())[:MOST_CALLERS]
+    world.workspace.answers[key] = answer
+    return answer
+
+
+def subclasses(world: World, cls: Class) -> Iterator[Class]:
+    """The classes of the project that name this one as a base."""
+    for module in world.workspace.mentions(cls.name):
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and node is not cls.node and any(_last(base) == cls.name for base in node.bases):
+                frame = world.open_frame(module, node)
+                quiet = world.apart()
+                if any(_is(quiet.evaluate(base, frame), cls.node) for base in node.bases):
+                    yield Class(node, module, frame)
+
+
+def calls_of(world: World, name: str, node: ast.AST) -> Iterator[Caller]:
+    """Every call in the project whose callable is this function or class."""
+    for module in world.workspace.mentions(name):
+        for call in module.calls:
+            if _last(call.func) == name or (name == "forward" and isinstance(call.func, ast.Name)):
+                quiet = world.apart()
+                if _is(quiet.evaluate(call.func, world.open_frame(module, call)), node):
+                    yield Caller(call, module)
+
+
+def _is(thing: Thing, node: ast.AST) -> bool:
+    return isinstance(thing, Class | Function) and thing.node is node
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def entered(world: World, frame: Frame) -> Frame | None:
+    """An open function's frame as the caller that this world chose enters it; None where nobody calls it."""
+    function = frame.function
+    if not world.looks_for_callers or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    if frame.number not in world.called:
+        world.called[frame.number] = None
+        world.called[frame.number] = _entered(world, function, frame)
+    return world.called[frame.number]
+
+
+def _entered(world: World, function: FunctionDef, frame: Frame) -> Frame | None:
+    found = callers_of(world, function)
+    if not found:
+        return None
+    steps = tuple(caller.module.step(caller.node) for caller in found)
+    chosen = found[world.choose("caller", ("calls", id(function)), steps)]
+    world.context[function] = chosen.module.step(chosen.node)
+    where = standing(world, chosen)
+    called = world.evaluate(chosen.node.func, where)
+    receiver = called.receiver if isinstance(called, Function) else None
+    outer = called.frame if isinstance(called, Function) else frame.outer
+    number = world.workspace.number("call", id(function), id(chosen.node), where.number)
+    return Frame(frame.module, function, arguments(world, chosen.node, where), receiver, outer, number)
+
+
+def callers_of(world: World, function: FunctionDef) -> tuple[Caller, ...]:
+    """Who calls a function, ``MOST_CALLERS`` at most, in the order of the files."""
+    key = ("callers", id(function))
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        every = tuple(caller for caller in calls_of(world, function.name, function) if not _inside(caller, function))
+        known = every[:MOST_CALLERS]
+        world.workspace.answers[key] = known
+    return known
+
+
+def _inside(caller: Caller, function: FunctionDef) -> bool:
+    node: ast.AST | None = caller.node
+    while node is not None:
+        if node is function:
+            return True
+        node = caller.module.parents.get(node)
+    return False
+
+
+def standing(world: World, caller: Caller) -> Frame:
+    """The frame in which a caller stands, the branches around it taken."""
+    frame = world.open_frame(caller.module, caller.node)
+    stand(world, caller.node, frame)
+    return frame
+
+
+def stand(world: World, node: ast.AST, frame: Frame) -> None:
+    """Take the branches that lead to a node: what stands in an arm runs only where that arm is taken."""
+    module = frame.module
+    child: ast.AST = statement(module, node)
+    parent = module.parents.get(child)
+    while parent is not None and parent is not frame.function:
+        if isinstance(parent, ast.If) and (child in parent.body or child in parent.orelse):
+            _take(world, parent, 0 if child in parent.body else 1, frame)
+        block = next((block for block in _blocks(parent) if child in block), [])
+        for before in block[: block.index(child)] if block else []:
+            if isinstance(before, ast.If) and leaves(before.body) and not before.orelse:
+                _take(world, before, 1, frame)
+        child, parent = parent, module.parents.get(parent)
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
+    for field in ("body", "orelse", "finalbody", "handlers"):
+        block = getattr(node, field, None)
+        if isinstance(block, list):
+            yield block
+
+
+def _take(world: World, node: ast.If, which: int, frame: Frame) -> None:
+    test, flipped = node.test, 0
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, flipped = test.operand, 1 - flipped
+    world.given.setdefault(("branch", "if", ast.dump(test), frame.number), which ^ flipped)
+
+
+def annotated(world: World, name: str, frame: Frame) -> Thing | None:
+    """A parameter whose annotation names a class of the project."""
+    function = frame.function
+    if function is None or isinstance(function, ast.ClassDef | ast.Lambda):
+        return None
+    places = [*parameters(function), *function.args.kwonlyargs]
+    annotation = next((place.annotation for place in places if place.arg == name), None)
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        thing = world.lookup(annotation.value, function, frame.outer or frame) if annotation.value.isidentifier() else None
+    else:
+        thing = world.evaluate(annotation, frame.outer or frame) if annotation is not None else None
+    return instance(world, thing) if isinstance(thing, Class) else None
+
+
+def rebound_globals(module: Module) -> frozenset[str]:
+    """The names that functions of a module assign through ``global``."""
+    known = module.kept.get("globals")
+    if not isinstance(known, frozenset):
+        known = frozenset(name for node in module.parents if isinstance(node, ast.Global) for name in node.names)
+        module.kept["globals"] = known
+    return known
+
+

@@ -1,0 +1,513 @@
+"""The evaluator: what an expression is worth in one world. Backwards and on demand; nothing is ever executed."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from trainlint.knowledge import canonical
+from trainlint.source import arithmetic, binding, builtin, callers, names, objects, tensors
+from trainlint.source.summary import absolute, dotted, targets
+from trainlint.source.things import (
+    Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Method, Opaque,
+    Partial, Repeated, Tensor, Thing, Thunk, backed,
+)  # fmt: skip
+from trainlint.source.world import Path, World
+from trainlint.value import Integer, Unknown
+
+MOST_ELEMENTS = 1024
+"""Comprehensions over more elements than this keep one element and a length."""
+
+
+class Evaluator(World):
+    """The expressions of Python, as far as training code needs them."""
+
+    def expression(self, node: ast.expr, frame: Frame) -> Thing:
+        match node:
+            case ast.Constant(value=bool() | None | str() | float() | bytes()):
+                return Constant(node.value)
+            case ast.Constant(value=int(number)):
+                return Integer.exact(number)
+            case ast.Name():
+                return self._name(node, frame)
+            case ast.Attribute():
+                return self._attribute(node, frame)
+            case ast.Call():
+                return self._call(node, frame)
+            case ast.BinOp():
+                return self._operation(node, frame)
+            case ast.UnaryOp():
+                return self._unary(node, frame)
+            case ast.Subscript():
+                return tensors.subscript(self, self.evaluate(node.value, frame), node, frame)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+                return self._items(node, elements, frame)
+            case ast.Dict():
+                return self._entries(node, frame)
+            case ast.IfExp():
+                return self.evaluate(node.orelse if names.taken(self, node, frame) else node.body, frame)
+            case ast.BoolOp():
+                return self._junction(node, frame)
+            case ast.Compare():
+                return self._compare(node, frame)
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                return self._comprehension(node, frame)
+            case ast.DictComp():
+                return self._dict_comprehension(node, frame)
+            case ast.Lambda():
+                return Function(node, frame)
+            case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
+                return self.evaluate(value, frame)
+        return Unknown(f"{type(node).__name__} is not followed")
+
+    # Names
+
+    def _name(self, node: ast.Name, frame: Frame) -> Thing:
+        return self.lookup(node.id, node, frame)
+
+    def lookup(self, name: str, node: ast.AST, frame: Frame) -> Thing:
+        """What a name is worth where a node uses it: inner scopes first."""
+        each: Frame | None = frame
+        inside = True
+        while each is not None:
+            if name in each.local:
+                return self.force(each.local[name])
+            found = self._in_scope(name, node, each, inside)
+            if found is not None:
+                return found
+            if each.function is not None:
+                node = each.function
+                inside = False
+            each = each.outer or (self.module_frame(each.module) if each.function is not None else None)
+        return self._global(name, frame)
+
+    def _in_scope(self, name: str, node: ast.AST, frame: Frame, inside: bool) -> Thing | None:
+        function = frame.function
+        if isinstance(function, ast.ClassDef) and not inside:
+            return None
+        made = self._comprehended(name, node, frame)
+        if made is not None:
+            return made
+        if function is None:
+            return self._module_name(name, node, frame) if inside else None
+        found = names.reaching(self, name, node, frame)
+        if found is None and not inside and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            found = names.final(self, name, function.body, frame)
+        if found:
+            return self.bound_value(found, name, frame, node)
+        if not isinstance(function, ast.ClassDef) and name in binding.declared(function):
+            return self.parameter(name, frame)
+        return None
+
+    def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
+        found = names.reaching(self, name, node, frame)
+        return self.bound_value(found, name, frame, node) if found else None
+
+    def _global(self, name: str, frame: Frame) -> Thing:
+        found = self.of_module(frame, name)
+        if found is not None:
+            return found
+        if name in builtin.NAMES:
+            return External(f"builtins.{name}")
+        return Unknown(f"{name} is not defined in the project", name)
+
+    def of_module(self, frame: Frame, name: str) -> Thing | None:
+        """What a module binds to a name when it has run, star imports included."""
+        module = frame.module
+        frame = self.module_frame(module)
+        key = ("module name", module.path, name)
+        if key in self.asking:
+            return Unknown("it is imported from itself")
+        self.asking.add(key)
+        try:
+            if name in callers.rebound_globals(module):
+                return Unknown(f"{name} is assigned through a global statement")
+            found = names.final(self, name, module.tree.body, frame)
+            if found:
+                return self.bound_value(found, name, frame)
+            for star in module.stars:
+                value = self._member_of(star, name, frame)
+                if value is not None and not isinstance(value, External):
+                    return value
+            if len(module.stars) == 1 and self.workspace.find(module.stars[0], module) is None:
+                return None if name in builtin.NAMES else External(f"{module.stars[0]}.{name}")
+        finally:
+            self.asking.discard(key)
+        return None
+
+    def _member_of(self, module_name: str, name: str, frame: Frame) -> Thing | None:
+        """``name`` out of a module: of the project, or of a library."""
+        found = self.workspace.find(module_name, frame.module)
+        if found is None:
+            return External(canonical(f"{module_name}.{name}"))
+        value = self.of_module(self.module_frame(found), name) if found is not frame.module else None
+        if value is not None:
+            return value
+        inner = self.workspace.find(f"{module_name}.{name}", frame.module)
+        return File(inner) if inner else None
+
+    def _comprehended(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
+        """A comprehension's own variable, looked up from inside it."""
+        scope = frame.function or frame.module.tree
+        child = node
+        while node is not scope:
+            match node:
+                case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                    for each in node.generators:
+                        if each is child and child is node.generators[0]:
+                            break
+                        if any(isinstance(target, ast.Name) and target.id == name for target in targets(each.target)):
+                            return self._unpacked(each.target, self.element(self.evaluate(each.iter, frame), each.iter), name)
+                case ast.stmt():
+                    return None
+            child, node = node, frame.module.parents.get(node, scope)
+        return None
+
+    def parameter(self, name: str, frame: Frame) -> Thing:
+        """A parameter: what the call passes, else what this world's caller passes, else its type or its default."""
+        if frame.arguments is not None:
+            return binding.bound_parameter(self, name, frame)
+        receiver = callers.receiver(self, name, frame)
+        if receiver is not None:
+            return receiver
+        called = callers.entered(self, frame)
+        if called is not None:
+            value = binding.bound_parameter(self, name, called)
+            if not isinstance(value, Unknown | Opaque):
+                return value
+        annotated = callers.annotated(self, name, frame)
+        if annotated is not None:
+            return annotated
+        default = binding.default_parameter(self, name, frame)
+        if default is not None and not (isinstance(default, Constant) and default.value is None):
+            return default
+        return binding.open_parameter(name, frame)
+
+    # Bindings
+
+    def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing:
+        """What a definition gives to a dotted name; a longer name than it binds goes on through attributes."""
+        value = self._bound(binding, frame)
+        for attribute in name[len(binding.name) :].split(".")[1:]:
+            value = self.attribute(value, attribute)
+        return builtin.mutated(self, value, binding, frame, use)
+
+    def _bound(self, binding: Binding, frame: Frame) -> Thing:
+        node = binding.node
+        match node:
+            case ast.Assign():
+                value = self._assigned(node, binding.name, frame)
+            case ast.AnnAssign(value=ast.expr()):
+                value = self.evaluate(node.value, frame)
+            case ast.AugAssign():
+                return self._augmented(node, binding.name, frame)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return Function(node, frame)
+            case ast.ClassDef():
+                return Class(node, frame.module, frame)
+            case ast.Import() | ast.ImportFrom():
+                return self._imported(node, binding.name, frame)
+            case ast.For() | ast.AsyncFor():
+                return self._unpacked(node.target, self.element(self.evaluate(node.iter, frame), node.iter), binding.name)
+            case ast.With() | ast.AsyncWith():
+                item = next(item for item in node.items if item.optional_vars and binding.name in _names(item.optional_vars))
+                return self.evaluate(item.context_expr, frame)
+            case _:
+                return self._walrus(node, binding.name, frame)
+        return self._known_as(value, binding.name, node, frame)
+
+    def _known_as(self, value: Thing, name: str, node: ast.stmt, frame: Frame) -> Thing:
+        """A value that took a name keeps the name and the line."""
+        if isinstance(value, Integer):
+            scope = f".{frame.number}" if frame.function is not None else ""
+            return value.named(name, f"{frame.module.name}{scope}.{name}").because(frame.step(node))
+        match value:
+            case Items(name="") | Entries(name=""):
+                return replace(value, name=name)
+            case Built(label=""):
+                return replace(value, label=name) if "." not in name else value
+        return backed(value, frame.step(node)) if isinstance(value, Constant) else value
+
+    def _assigned(self, node: ast.Assign, name: str, frame: Frame) -> Thing:
+        for target in node.targets:
+            if name in _names(target):
+                if isinstance(target, ast.Tuple | ast.List) and isinstance(node.value, ast.Tuple | ast.List):
+                    return self._pairwise(target, node.value, name, frame)
+                return self._unpacked(target, self.evaluate(node.value, frame), name)
+        return Unknown("the assignment is not followed")
+
+    def _pairwise(self, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List, name: str, frame: Frame) -> Thing:
+        if len(target.elts) != len(value.elts) or any(isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)):
+            return self._unpacked(target, self.evaluate(value, frame), name)
+        for left, right in zip(target.elts, value.elts):
+            if name in _names(left):
+                return self._unpacked(left, self.evaluate(right, frame), name)
+        return Unknown("the assignment is not followed")
+
+    def _unpacked(self, target: ast.expr, value: Thing, name: str) -> Thing:
+        """The part of a value that an unpacking gives to a name."""
+        if not isinstance(target, ast.Tuple | ast.List):
+            return value
+        for place, each in enumerate(target.elts):
+            if isinstance(each, ast.Starred):
+                return Unknown("a starred unpacking is not followed")
+            if name in _names(each):
+                return self._unpacked(each, tensors.part(self, value, place, each), name)
+        return Unknown("the unpacking is not followed")
+
+    def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
+        before = self.lookup_dotted(name, node, frame)
+        left, right = self.integer(before), self.integer(self.evaluate(node.value, frame))
+        if isinstance(before, Tensor):
+            return before
+        if isinstance(left, Unknown) or isinstance(right, Unknown):
+            return left if isinstance(left, Unknown) else right
+        total = arithmetic.combined(node.op, left, right)
+        return total.because(frame.step(node)).named(name) if isinstance(total, Integer) else total
+
+    def lookup_dotted(self, name: str, node: ast.AST, frame: Frame) -> Thing:
+        """A dotted name before a statement has run."""
+        found = names.reaching(self, name, node, frame)
+        if found:
+            return self.bound_value(found, name, frame, node)
+        head, *rest = name.split(".")
+        value = self.lookup(head, node, frame)
+        for attribute in rest:
+            value = self.attribute(value, attribute)
+        return value
+
+    def _walrus(self, node: ast.AST, name: str, frame: Frame) -> Thing:
+        for named, statement in names.walrus(frame.module):
+            if named == name and statement is node:
+                each = next(
+                    each for each in ast.walk(node) if isinstance(each, ast.NamedExpr) and each.target.id == name
+                )
+                return self.evaluate(each.value, frame)
+        return Unknown(f"{name} is bound in a way that is not followed")
+
+    def _imported(self, node: ast.Import | ast.ImportFrom, name: str, frame: Frame) -> Thing:
+        if isinstance(node, ast.Import):
+            alias = next(each for each in node.names if (each.asname or each.name.partition(".")[0]) == name)
+            full = alias.name if alias.asname else alias.name.partition(".")[0]
+            found = self.workspace.find(full, frame.module)
+            return File(found) if found else External(canonical(full))
+        alias = next(each for each in node.names if (each.asname or each.name) == name)
+        package = frame.module.name
+        package = package if frame.module.path.endswith("__init__.py") else package.rpartition(".")[0]
+        base = absolute(package, node)
+        value = self._member_of(base, alias.name, frame)
+        if value is None and node.level and not base:
+            value = self._member_of(alias.name, "", frame)
+        return value if value is not None else Unknown(f"{base} does not define {alias.name}")
+
+    # Attributes, operators, literals
+
+    def _attribute(self, node: ast.Attribute, frame: Frame) -> Thing:
+        name = dotted(node)
+        if name and name in frame.module.stored:
+            found = names.reaching(self, name, node, frame)
+            if found and "." in found.name:
+                return self.bound_value(found, name, frame, node)
+        return self.attribute(self.evaluate(node.value, frame), node.attr, node)
+
+    def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
+        match thing:
+            case File(module=module):
+                found = self.of_module(self.module_frame(module), name)
+                inner = self.workspace.find(f"{module.name}.{name}", module)
+                return found if found is not None else File(inner) if inner else Unknown(f"{module.name} does not define {name}")
+            case External():
+                return External(canonical(f"{thing.name}.{name}"))
+            case Class():
+                found = objects.class_attribute(self, thing, name)
+                return found if found is not None else Unknown(f"{thing.name} does not define {name}")
+            case Built(what=Class()):
+                return objects.attribute_of(self, thing, name)
+            case Built(what=External()):
+                return tensors.library_attribute(self, thing, name)
+            case Integer() if name in ("value", "real"):
+                return thing
+            case Constant() if name == "value":
+                return thing
+            case Opaque():
+                origin, words = f"{thing.origin}.{name}", (name,)
+                return Opaque(f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence)
+            case Tensor() if name in ("T", "mT", "data", "logits", "values"):
+                return thing if name in ("data", "logits", "values") else thing.but(dim=None)
+            case Unknown():
+                return thing
+        return Method(thing, name)
+
+    def _operation(self, node: ast.BinOp, frame: Frame) -> Thing:
+        left, right = self.evaluate(node.left, frame), self.evaluate(node.right, frame)
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            return tensors.mixed(left, right)
+        joined = builtin.joined(self, node, left, right)
+        if joined is not None:
+            return joined
+        first, second = self.integer(left), self.integer(right)
+        if isinstance(first, Unknown) or isinstance(second, Unknown):
+            return first if isinstance(first, Unknown) else second
+        return arithmetic.combined(node.op, first, second)
+
+    def _unary(self, node: ast.UnaryOp, frame: Frame) -> Thing:
+        if isinstance(node.op, ast.Not):
+            decided = names.truth(self, node, frame)
+            return Unknown("the test is open") if decided is None else Constant(decided)
+        value = self.evaluate(node.operand, frame)
+        if isinstance(value, Tensor) or not isinstance(node.op, ast.USub):
+            return value
+        number = self.integer(value)
+        return -number if isinstance(number, Integer) else number
+
+    def _junction(self, node: ast.BoolOp, frame: Frame) -> Thing:
+        """``a or b``: the first that decides; an open one is a fork between it and the rest."""
+        deciding = isinstance(node.op, ast.Or)
+        for place, each in enumerate(node.values[:-1]):
+            known = names.truth(self, each, frame)
+            if known is deciding:
+                return self.evaluate(each, frame)
+            if known is None:
+                answers = (frame.step(each), frame.step(node.values[-1]))
+                if self.choose("branch", ("or", id(node), place, frame.number), answers) == 0:
+                    return self.evaluate(each, frame)
+        return self.evaluate(node.values[-1], frame)
+
+    def _compare(self, node: ast.Compare, frame: Frame) -> Thing:
+        unsure = Unknown("the comparison is open")
+        if len(node.ops) != 1:
+            return unsure
+        left, right = self.evaluate(node.left, frame), self.evaluate(node.comparators[0], frame)
+        decided = builtin.compared(self, node.ops[0], left, right)
+        return unsure if decided is None else Constant(decided)
+
+    def _items(self, node: ast.expr, parts: list[ast.expr], frame: Frame) -> Items:
+        elements: list[Thunk] = []
+        whole = True
+        for part in parts:
+            if not isinstance(part, ast.Starred):
+                elements.append(Thunk(part, frame))
+                continue
+            opened = builtin.sequence(self, self.evaluate(part.value, frame))
+            whole = whole and opened is not None
+            elements += opened or ()
+        return Items(tuple(elements), node, frame, whole=whole, mutable=not isinstance(node, ast.Tuple))
+
+    def _entries(self, node: ast.Dict, frame: Frame) -> Entries:
+        pairs: list[tuple[Thunk, Thunk]] = []
+        whole = True
+        for key, value in zip(node.keys, node.values):
+            if key is not None:
+                pairs.append((Thunk(key, frame), Thunk(value, frame)))
+                continue
+            opened = self.evaluate(value, frame)
+            whole = whole and isinstance(opened, Entries) and opened.whole
+            pairs += opened.pairs if isinstance(opened, Entries) else ()
+        return Entries(tuple(pairs), node, frame, whole=whole)
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, frame: Frame) -> Thing:
+        turns = self._turns(node.generators, frame)
+        if turns is not None:
+            return Items(tuple(Thunk(node.elt, turn) for turn in turns), node, frame, mutable=True)
+        first = node.generators[0]
+        length: Integer | Unknown = Unknown("the comprehension has conditions or more than one loop")
+        if len(node.generators) == 1 and not first.ifs:
+            length = builtin.length(self, self.evaluate(first.iter, frame))
+        return Repeated(Thunk(node.elt, frame), length, node)
+
+    def _dict_comprehension(self, node: ast.DictComp, frame: Frame) -> Thing:
+        turns = self._turns(node.generators, frame)
+        if turns is None:
+            return Unknown("the table is made by a comprehension over something unknown")
+        return Entries(tuple((Thunk(node.key, turn), Thunk(node.value, turn)) for turn in turns), node, frame)
+
+    def _turns(self, generators: list[ast.comprehension], frame: Frame) -> list[Frame] | None:
+        """One frame for each turn of a comprehension with one loop and no condition."""
+        if len(generators) != 1 or generators[0].ifs:
+            return None
+        first = generators[0]
+        turns = builtin.sequence(self, self.evaluate(first.iter, frame))
+        if turns is None or len(turns) > MOST_ELEMENTS:
+            return None
+        return [self._turn(first.target, thunk, frame, place) for place, thunk in enumerate(turns)]
+
+    def _turn(self, target: ast.expr, thunk: Thunk, frame: Frame, place: int) -> Frame:
+        value = self.force(thunk)
+        local = {
+            name.id: Thunk(name, frame, self._unpacked(target, value, name.id))
+            for name in targets(target)
+            if isinstance(name, ast.Name)
+        }
+        number = self.workspace.number("turn", id(target), place, frame.number)
+        return Frame(frame.module, frame.function, frame.arguments, frame.receiver, frame.outer, number, {**frame.local, **local})
+
+    # Calls
+
+    def _call(self, node: ast.Call, frame: Frame) -> Thing:
+        if isinstance(node.func, ast.Attribute) and _is_super(node.func.value):
+            return self._super(node, node.func.attr, frame)
+        callable = self.evaluate(node.func, frame)
+        return self.call(callable, binding.arguments(self, node, frame), node, frame)
+
+    def _super(self, node: ast.Call, name: str, frame: Frame) -> Thing:
+        owner, receiver = callers.owner(self, frame)
+        if owner is None or not isinstance(receiver, Built) or not isinstance(receiver.what, Class):
+            return Unknown("the base class is not known")
+        function = objects.method(self, receiver.what, name, receiver, after=owner)
+        if function is None:
+            return Opaque(f"super().{name}()", f"{id(node)}#{frame.number}", Unknown(f"{name} of a library's base class"))
+        return self.call(function, binding.arguments(self, node, frame), node, frame)
+
+    def call(self, thing: Thing, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
+        match thing:
+            case Function():
+                return callers.result(self, thing, arguments, node, frame)
+            case Class():
+                return builtin.constructed(self, thing, arguments, node, frame)
+            case Partial():
+                return self.call(thing.callable, arguments.after(thing.arguments), node, frame)
+            case External():
+                return tensors.library_call(self, thing, arguments, node, frame)
+            case Built(what=Class()):
+                return self._apply(thing, arguments, node, frame)
+            case Built(what=External()):
+                return tensors.apply(self, thing, arguments, node, frame)
+            case Method():
+                return tensors.method_call(self, thing, arguments, node, frame)
+            case Opaque():
+                origin = f"{thing.origin}()@{id(node)}#{frame.number}"
+                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node))
+        return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
+
+    def _apply(self, thing: Built, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
+        """A module of the project is called: its ``forward``, or ``__call__``."""
+        assert isinstance(thing.what, Class)
+        for name in ("forward", "__call__"):
+            function = objects.method(self, thing.what, name, thing)
+            if function is not None:
+                return callers.result(self, function, arguments, node, frame)
+        base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
+        return Opaque(f"{thing.name}()", f"{id(node)}#{frame.number}", Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}"))
+
+    def apart(self) -> Evaluator:
+        return Evaluator(self.workspace, Path(), callers=False)
+
+    def element(self, thing: Thing, node: ast.AST) -> Thing:
+        return builtin.element(self, thing, node)
+
+    def integer(self, thing: Thing) -> Integer | Unknown:
+        return arithmetic.integer(thing, self.workspace.values)
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _names(target: ast.expr) -> set[str]:
+    return {name for each in targets(target) if (name := dotted(each))}
+
+
+def _strings(node: ast.AST) -> tuple[str, ...]:
+    """The strings a call names: ``stoi("<pad>")`` says what is looked up."""
+    given = node.args if isinstance(node, ast.Call) else ()
+    return tuple(each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str))

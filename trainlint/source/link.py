@@ -1,0 +1,337 @@
+"""Summaries in, facts out: the only step that looks across files.
+
+It starts at the sites of interest, a loss, a metric, and evaluates backwards what each needs, once per path.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from trainlint.facts import Crash, CtcLoss, Fact, Job, Layer, Loss, Metric, Targets, Unreadable
+from trainlint.knowledge import SIGNATURES, canonical, metrics, torch
+from trainlint.source import callers, jobs
+from trainlint.source.binding import argument, arguments, defaults
+from trainlint.source.evaluate import Evaluator
+from trainlint.source.flow import applications
+from trainlint.source.objects import methods
+from trainlint.source.summary import Module
+from trainlint.source.text import Fault
+from trainlint.source.things import Arguments, Built, Class, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
+from trainlint.source.workspace import Workspace
+from trainlint.source.world import MOST_WORLDS, Path, World, worlds
+from trainlint.span import Span
+from trainlint.value import Integer, Position, Unknown
+
+LOSSES = {known.name for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
+CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+FUNCTIONS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)}
+METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
+WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+NOT_APPLIED = Unknown("no call of this object was found")
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A call that may compute a loss or a metric, and the module it stands in."""
+
+    call: ast.Call
+    module: Module
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """A known callable with everything it was given: at its construction and at its call."""
+
+    name: str
+    arguments: Arguments
+    built: Arguments | None
+    node: ast.AST | None
+    frame: Frame | None
+
+
+def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
+    """Every fact of these files; a fault at one site leaves the others alone."""
+    done: set[ast.Call] = set()
+    for path in files:
+        module = workspace.module(path)
+        if isinstance(module, Fault):
+            span = Span(path, module.row, module.column)
+            yield Unreadable(span, span, None, (), (), module.reason)
+            continue
+        for site in sites(workspace, module):
+            if site.call not in done:
+                done.add(site.call)
+                yield from _guarded(workspace, site)
+
+
+def _guarded(workspace: Workspace, site: Site) -> Iterator[Fact]:
+    span = site.module.span(site.call)
+    try:
+        yield from facts(workspace, site)
+    except Exception as error:  # A fault of ours is a finding (TL999); the rest is still judged.
+        yield Crash(span, span, None, (), (), "judging a loss", f"{type(error).__name__}: {error}")
+
+
+def sites(workspace: Workspace, module: Module) -> Iterator[Site]:
+    """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
+    local = {name for name, full in module.imports.items() if full.rpartition(".")[2] in WORDS | METRICS}
+    for node in list(module.parents):
+        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            continue
+        word = node.id if isinstance(node, ast.Name) else node.attr
+        if word in WORDS or word in local:
+            yield from _sites_of(workspace, module, node)
+        elif word in METRICS:
+            yield from _sites_of_metric(workspace, module, node)
+
+
+def _sites_of(workspace: Workspace, module: Module, node: ast.expr) -> Iterator[Site]:
+    parent = module.parents.get(node)
+    is_called = isinstance(parent, ast.Call) and parent.func is node
+    full = module.imports.get(node.id, node.id) if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    if is_called and full.rpartition(".")[2] in FUNCTIONS | METRICS:
+        assert isinstance(parent, ast.Call)
+        yield Site(parent, module)
+        return
+    source = parent if is_called and parent is not None else node
+    for call, where in applications(workspace, module, source).items():
+        yield Site(call, where)
+    if is_called and isinstance(parent, ast.Call):
+        yield Site(parent, module)
+
+
+def _sites_of_metric(workspace: Workspace, module: Module, node: ast.expr) -> Iterator[Site]:
+    parent = module.parents.get(node)
+    if not (isinstance(parent, ast.Call) and parent.func is node):
+        return
+    if any(keyword.arg == "ignore_index" for keyword in parent.keywords):
+        for call, where in applications(workspace, module, parent).items():
+            yield Site(call, where)
+        yield Site(parent, module)
+
+
+def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
+    """One fact for each path to a site: each caller, each arm of a branch that matters."""
+    make: Callable[[Path], World] = lambda path: Evaluator(workspace, path)  # noqa: E731
+    found: list[Fact] = []
+    for count, (fact, path) in enumerate(worlds(make, lambda world: _fact(world, site)), start=1):
+        if fact is not None:
+            found.append(replace(fact, branch=path.steps("branch")))
+        if count == MOST_WORLDS and path.next() is not None:
+            yield from (_given_up(fact) for fact in found[:1])
+            return
+    yield from dict.fromkeys(found)
+
+
+def _given_up(fact: Fact) -> Fact:
+    why = Unknown(f"more than {MOST_WORLDS} paths lead here")
+    return replace(fact, layer=why, branch=()) if isinstance(fact, Loss | Metric | CtcLoss) else fact
+
+
+def _fact(world: World, site: Site) -> Fact | None:
+    """What one world shows at a site; None if it is no loss and no metric after all."""
+    frame = world.open_frame(site.module, site.call)
+    callers.stand(world, site.call, frame)
+    called = world.evaluate(_callable(site.call), frame)
+    applied = _applied(world, called, site.call, frame)
+    if applied is None:
+        return None
+    fact = _judgeable(world, applied, site, frame)
+    return replace(fact, context=tuple(world.context.values())) if fact else None
+
+
+def _callable(call: ast.Call) -> ast.expr:
+    """``metric.update(...)`` applies the metric."""
+    match call.func:
+        case ast.Attribute(value=value, attr="update" | "forward"):
+            return value
+    return call.func
+
+
+def _applied(world: World, called: Thing, call: ast.Call, frame: Frame) -> Applied | None:
+    given = arguments(world, call, frame)
+    while isinstance(called, Partial):
+        given, called = given.after(called.arguments), called.callable
+    match called:
+        case External(name=name) if canonical(name) in LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS):
+            return Applied(canonical(name), given, None, None, None)
+        case Built(what=External(name=name)) if name in LOSSES | CTC | set(metrics.CLASSES):
+            return Applied(name, given, called.arguments, called.node, called.frame)
+    return None
+
+
+def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
+    is_construction = applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
+    if is_construction:
+        return _unapplied(world, applied, site, frame)
+    if applied.name in CTC:
+        return _ctc(world, applied, site, frame)
+    return _loss(world, applied, site, frame) if applied.name in LOSSES else _metric(world, applied, site, frame)
+
+
+def _deciding(applied: Applied, name: str) -> Thunk | Unknown | None:
+    """The argument that decides, from the construction if there was one."""
+    given = applied.built if applied.built is not None else applied.arguments
+    signature = SIGNATURES[applied.name]
+    return argument(given, signature.parameters, name)
+
+
+def _input(applied: Applied, place: int, names: Sequence[str]) -> Thunk | Unknown | None:
+    given = applied.arguments
+    for name in names:
+        if name in given.keywords:
+            return given.keywords[name]
+    return argument(given, tuple("_" * (each + 1) for each in range(place)) + (names[0],), names[0])
+
+
+def _number(world: World, given: Thunk | Unknown | None, default: Integer | Unknown) -> Integer | Unknown:
+    if isinstance(given, Unknown):
+        return given
+    return default if given is None else world.integer(world.force(given))
+
+
+def _place(given: Thunk | Unknown | None, site: Site) -> Span:
+    """The place of a deciding argument; the call, where a default decides."""
+    if isinstance(given, Thunk) and given.frame.module is not None:
+        return given.frame.module.span(given.node)
+    return site.module.span(site.call)
+
+
+def _layer(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
+    """The layer that makes the logits."""
+    if not isinstance(given, Thunk):
+        return given or Unknown("the logits are not passed")
+    thing = world.force(given)
+    match thing:
+        case Tensor():
+            return thing.layer
+        case Opaque():
+            return Unknown(f"the logits are {thing.name}: {thing.why.reason}", thing.why.settle or thing.name)
+        case Unknown():
+            return Unknown(f"the logits: {thing.reason}", thing.settle)
+    return Unknown("the logits are not traced to a layer")
+
+
+def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) -> Targets | Unknown:
+    if not isinstance(given, Thunk):
+        return given or Unknown("the targets are not passed")
+    thing = world.force(given)
+    if not isinstance(thing, Tensor):
+        return Unknown("the targets are not traced", getattr(thing, "name", ""))
+    return Targets(thing.values, tuple(replace(fill, built=built) for fill in thing.fills), thing.evidence)
+
+
+def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
+    given = _deciding(applied, "ignore_index")
+    ignored = _number(world, given, Integer.exact(-100))
+    layer = _layer(world, _input(applied, 0, ("input",)))
+    built = _decided_by_default(world, ignored, frame)
+    targets = _targets(world, _input(applied, 1, ("target",)), built)
+    return Loss(
+        call=site.module.span(site.call),
+        argument=_place(given, site),
+        built=_span(applied),
+        context=(),
+        branch=(),
+        function=applied.name.rpartition(".")[2],
+        layer=layer,
+        ignore_index=ignored,
+        is_default=given is None,
+        job=_job(world, ignored, layer, targets),
+        targets=targets,
+    )
+
+
+def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
+    given = _deciding(applied, "blank")
+    blank = _number(world, given, Integer.exact(0))
+    layer = _layer(world, _input(applied, 0, ("log_probs",)))
+    return CtcLoss(
+        call=site.module.span(site.call),
+        argument=_place(given, site),
+        built=_span(applied),
+        context=(),
+        branch=(),
+        function=applied.name.rpartition(".")[2],
+        layer=layer,
+        blank=blank,
+        is_default=given is None,
+        job=_job(world, blank, layer, Unknown("CTC targets are not followed")),
+    )
+
+
+def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric | None:
+    given = _deciding(applied, "ignore_index")
+    if given is None:
+        return None
+    ignored = _number(world, given, Unknown("it skips nothing"))
+    layer = _layer(world, _input(applied, 0, ("preds",)))
+    return Metric(
+        call=site.module.span(site.call),
+        argument=_place(given, site),
+        built=_span(applied),
+        context=(),
+        branch=(),
+        function=applied.name.rpartition(".")[2],
+        declared=_number(world, _deciding(applied, "num_classes"), Unknown("num_classes is not given")),
+        layer=layer,
+        ignore_index=ignored,
+        job=_job(world, ignored, layer, Unknown("a metric's targets are not followed")),
+    )
+
+
+def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
+    """A construction by itself: a fact only if nothing in the project applies it."""
+    found = applications(world.workspace, site.module, site.call)
+    for call, module in found.items():
+        quiet = world.apart()
+        thing = quiet.evaluate(_callable(ast_call(call)), quiet.open_frame(module, call))
+        if not isinstance(thing, Opaque | Unknown):
+            return None
+    span = site.module.span(site.call)
+    given = _deciding(applied, "blank" if applied.name in CTC else "ignore_index")
+    value = _number(world, given, Integer.exact(0 if applied.name in CTC else -100))
+    name, place = applied.name.rpartition(".")[2], _place(given, site)
+    if applied.name in CTC:
+        return CtcLoss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None)
+    if applied.name in LOSSES:
+        return Loss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None, NOT_APPLIED)
+    return Metric(span, place, span, (), (), name, NOT_APPLIED, NOT_APPLIED, value, None) if given else None
+
+
+def ast_call(call: ast.Call) -> ast.Call:
+    return call
+
+
+def _span(applied: Applied) -> Span | None:
+    if applied.node is None or applied.frame is None:
+        return None
+    return applied.frame.module.span(applied.node)  # type: ignore[arg-type]
+
+
+def _job(
+    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
+) -> Job | None | Unknown:
+    """What the index is for; asked only where it is a class, or where targets are known to take it."""
+    if isinstance(number, Unknown):
+        return None
+    taken = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.values)
+    if isinstance(layer, Unknown):
+        return None
+    inside = number.position(layer.classes) is Position.INSIDE
+    return jobs.job(world, number, layer) if inside or taken else None
+
+
+def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:
+    """The construction of the wrapper whose own default gave a number."""
+    owner, receiver = callers.owner(world, frame)
+    if owner is None or isinstance(number, Unknown) or not isinstance(receiver, Built) or receiver.arguments is None:
+        return None
+    init = methods(receiver.what).get("__init__") if isinstance(receiver.what, Class) else None
+    if init is None or not isinstance(receiver.what, Class):
+        return None
+    places = {receiver.what.module.span(default) for default in defaults(init).values()}
+    by_default = any(step.where in places for step in number.evidence)
+    return receiver.frame.module.span(receiver.node) if by_default else None  # type: ignore[arg-type]

@@ -1,0 +1,303 @@
+"""Names: the one definition that reaches a use, in one world.
+
+A name is looked for backwards from its use: through the statements before it, then through the block that holds it. Where an
+``if`` binds it, the world says which arm ran; an arm that always leaves cannot reach what follows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from trainlint.source.summary import Module, bound, dotted
+from trainlint.source.things import Binding, Constant, Frame, Thing
+from trainlint.source.world import World
+
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception"}
+
+
+def binds(module: Module, node: ast.AST) -> frozenset[str]:
+    """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not."""
+    known = module.kept.get(("binds", node))
+    if isinstance(known, frozenset):
+        return known
+    names: set[str] = set(bound(node)) if isinstance(node, ast.stmt) else set()
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        for field in BLOCKS:
+            for inner in getattr(node, field, ()):
+                names |= binds(module, inner)
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        names.add(node.name)
+    names.update(name for name, statement in walrus(module) if statement is node)
+    found = frozenset(names)
+    module.kept["binds", node] = found
+    return found
+
+
+def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
+    """The names bound by ``:=`` and the statement that holds each."""
+    known = module.kept.get("walrus")
+    if not isinstance(known, tuple):
+        named = [node for node in module.parents if isinstance(node, ast.NamedExpr)]
+        known = tuple((node.target.id, statement(module, node)) for node in named)
+        module.kept["walrus"] = known
+    return known
+
+
+def statement(module: Module, node: ast.AST) -> ast.stmt:
+    """The innermost statement that holds a node."""
+    while not isinstance(node, ast.stmt):
+        node = module.parents[node]
+    return node
+
+
+def prefixes(name: str) -> tuple[str, ...]:
+    """``a.b.c``, ``a.b`` and ``a``."""
+    parts = name.split(".")
+    return tuple(".".join(parts[:count]) for count in range(len(parts), 0, -1))
+
+
+def reaching(world: World, name: str, node: ast.AST, frame: Frame) -> Binding | None:
+    """The definition of a dotted name, or of what it hangs on, that reaches a node inside the scope of its frame."""
+    wanted = prefixes(name)
+    scope = frame.function or frame.module.tree
+    while node is not scope:
+        parent = frame.module.parents.get(node)
+        if parent is None:
+            return None
+        found = _before(world, wanted, node, parent, frame)
+        if found:
+            return found
+        node = parent
+    return None
+
+
+def final(world: World, name: str, body: Sequence[ast.stmt], frame: Frame) -> Binding | None:
+    """The definition of a dotted name that stands when a block has run."""
+    return _last(world, prefixes(name), body, frame)
+
+
+def _before(world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST, frame: Frame) -> Binding | None:
+    """What is bound between the start of the parent and this child of it."""
+    for field in BLOCKS:
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and isinstance(node, ast.stmt | ast.ExceptHandler) and node in block:
+            return _in_block(world, wanted, node, parent, field, frame)
+    return None
+
+
+def _in_block(
+    world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST, field: str, frame: Frame
+) -> Binding | None:
+    block = getattr(parent, field)
+    found = _last(world, wanted, block[: block.index(node)], frame) if field != "handlers" else None
+    if found:
+        return found
+    match parent:
+        case ast.For() | ast.AsyncFor() | ast.While() if field == "body":
+            return _around(world, wanted, parent, frame)
+        case ast.With() | ast.AsyncWith():
+            return _named(wanted, bound(parent), parent)
+        case ast.Try() if field in ("orelse", "finalbody", "handlers"):
+            return _last(world, wanted, parent.body, frame)
+        case ast.ExceptHandler(name=str(name)) if name in wanted:
+            return Binding(name, parent)
+    return None
+
+
+def _around(world: World, wanted: Sequence[str], loop: ast.stmt, frame: Frame) -> Binding | None:
+    """The target of the loop, or what an earlier turn of it left behind."""
+    found = _named(wanted, bound(loop), loop)
+    if found:
+        return found
+    body = loop.body if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
+    if not any(name in binds(frame.module, inner) for inner in body for name in wanted):
+        return None
+    step = frame.step(loop)
+    earlier = world.choose("branch", ("loop", id(loop), frame.number), (step, step))
+    return _last(world, wanted, body, frame) if earlier else None
+
+
+def _named(wanted: Sequence[str], names: frozenset[str], node: ast.AST) -> Binding | None:
+    return next((Binding(name, node) for name in wanted if name in names), None)
+
+
+def _last(world: World, wanted: Sequence[str], block: Sequence[ast.AST], frame: Frame) -> Binding | None:
+    for inner in reversed(block):
+        if any(name in binds(frame.module, inner) for name in wanted):
+            found = _inside(world, wanted, inner, frame)
+            if found:
+                return found
+    return None
+
+
+def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) -> Binding | None:
+    """What a statement that has run leaves bound."""
+    match node:
+        case ast.If():
+            return _last(world, wanted, node.orelse if arm(world, node, frame) else node.body, frame)
+        case ast.For() | ast.AsyncFor() | ast.While():
+            found = _last(world, wanted, node.orelse, frame) or _last(world, wanted, node.body, frame)
+            return found or _named(wanted, bound(node), node)
+        case ast.With() | ast.AsyncWith():
+            return _last(world, wanted, node.body, frame) or _named(wanted, bound(node), node)
+        case ast.Try():
+            return _after_try(world, wanted, node, frame)
+        case ast.Match():
+            return _after_match(world, wanted, node, frame)
+    names = bound(node) if isinstance(node, ast.stmt) else frozenset()
+    return _named(wanted, names or binds(frame.module, node), node)
+
+
+def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame) -> Binding | None:
+    found = _last(world, wanted, node.finalbody, frame)
+    if found:
+        return found
+    handlers = [
+        handler
+        for handler in node.handlers
+        if any(name in binds(frame.module, inner) for inner in handler.body for name in wanted)
+        and not leaves(handler.body)
+    ]
+    straight = [*node.body, *node.orelse]
+    if not any(name in binds(frame.module, inner) for inner in straight for name in wanted):
+        return _last(world, wanted, handlers[0].body, frame) if handlers else None
+    handlers = [handler for handler in handlers if not IMPORT_ERRORS & _caught(handler)]
+    step = frame.step(node)
+    answers = (step, *(frame.module.step(handler.body[0]) for handler in handlers))
+    taken = world.choose("branch", ("try", id(node), frame.number), answers)
+    return _last(world, wanted, handlers[taken - 1].body if taken else straight, frame)
+
+
+def _caught(handler: ast.ExceptHandler) -> set[str]:
+    if handler.type is None:
+        return {"Exception"}
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return {(dotted(kind) or "").rpartition(".")[2] for kind in kinds}
+
+
+def _after_match(world: World, wanted: Sequence[str], node: ast.Match, frame: Frame) -> Binding | None:
+    cases = [case for case in node.cases if not leaves(case.body)]
+    if not cases:
+        return None
+    answers = tuple(frame.step(case.body[0]) for case in cases)
+    taken = cases[world.choose("branch", ("match", id(node), frame.number), answers)]
+    return _last(world, wanted, taken.body, frame)
+
+
+def arm(world: World, node: ast.If, frame: Frame) -> int:
+    """Which arm of an ``if`` has run when control is behind it: 0 the body, 1 the rest."""
+    if leaves(node.body):
+        return 1
+    if node.orelse and leaves(node.orelse):
+        return 0
+    return taken(world, node, frame)
+
+
+def taken(world: World, node: ast.If | ast.IfExp, frame: Frame) -> int:
+    """Which arm this world takes: what the test says if it says anything, else a fork.
+
+    Two tests of one text in one activation share a fork, so their arms agree.
+    """
+    decided = truth(world, node.test, frame)
+    if decided is not None:
+        return 0 if decided else 1
+    test, flipped = node.test, 0
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, flipped = test.operand, 1 - flipped
+    step = frame.step(node.test)
+    no = type(step)(f"not ({step.text})", step.where)
+    answers = (no, step) if flipped else (step, no)
+    return world.choose("branch", ("if", ast.dump(test), frame.number), answers) ^ flipped
+
+
+def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
+    """What a test says for sure; None where it could go either way."""
+    match test:
+        case ast.Compare(left=ast.Name(id="__name__")):
+            return True
+        case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
+            return True
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inside = truth(world, operand, frame)
+            return None if inside is None else not inside
+        case ast.BoolOp(op=op, values=values):
+            return _junction(world, op, values, frame)
+    value = world.evaluate(test, frame)
+    if isinstance(value, Constant) and not value.assumed:
+        return bool(value.value)
+    return known_truth(value)
+
+
+def known_truth(value: Thing) -> bool | None:
+    """Whether a thing counts as true, where its kind or its number tells."""
+    from_number = getattr(value, "number", None)
+    if hasattr(value, "terms") and not getattr(value, "assumed", ()):
+        return None if from_number is None else bool(from_number)
+    return None
+
+
+def _junction(world: World, op: ast.boolop, values: Sequence[ast.expr], frame: Frame) -> bool | None:
+    deciding = isinstance(op, ast.Or)
+    open_ones = False
+    for value in values:
+        inside = truth(world, value, frame)
+        if inside is deciding:
+            return deciding
+        open_ones = open_ones or inside is None
+    return None if open_ones else not deciding
+
+
+def leaves(block: Sequence[ast.AST]) -> bool:
+    """Whether control never comes out at the end of a block."""
+    if not block:
+        return False
+    match block[-1]:
+        case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+            return True
+        case ast.If(body=body, orelse=orelse):
+            return leaves(body) and leaves(orelse)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return leaves(body)
+        case ast.Expr(value=ast.Call(func=func)):
+            return dotted(func) in {"sys.exit", "exit", "quit", "os._exit"}
+    return False
+
+
+def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[ast.Return]:
+    """The ``return`` that ends a body in this world; nothing if it falls off its end."""
+    for inner in body:
+        match inner:
+            case ast.Return():
+                yield inner
+                return
+            case ast.If() if any(_has_return(arm) for arm in (inner.body, inner.orelse)):
+                block = inner.orelse if taken(world, inner, frame) else inner.body
+                found = next(returns(world, block, frame), None)
+                if found:
+                    yield found
+                    return
+                if leaves(block):
+                    return
+            case ast.With() | ast.AsyncWith() | ast.Try() if _has_return(inner.body):
+                found = next(returns(world, inner.body, frame), None)
+                if found:
+                    yield found
+                    return
+            case ast.For() | ast.While() | ast.AsyncFor() if _has_return(inner.body):
+                step = frame.step(inner)
+                if world.choose("branch", ("loop-return", id(inner), frame.number), (step, step)) == 0:
+                    yield from returns(world, inner.body, frame)
+                    return
+
+
+def _has_return(block: Sequence[ast.AST]) -> bool:
+    stack = list(block)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Return):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            stack += [inner for field in BLOCKS for inner in getattr(node, field, ())]
+    return False

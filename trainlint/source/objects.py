@@ -1,0 +1,300 @@
+"""Objects: attributes of classes and instances, base classes, enums, dataclasses, and the frames of ``__init__``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from trainlint.source.arithmetic import assumed_by
+from trainlint.source.binding import argument, arguments, least
+from trainlint.source.names import final
+from trainlint.source.summary import dotted
+from trainlint.source.things import (
+    Arguments, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed,
+)  # fmt: skip
+from trainlint.source.world import World
+from trainlint.value import Integer, Unknown
+
+FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
+ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"}
+RECORDS = {"typing.NamedTuple", "pydantic.BaseModel", "msgspec.Struct"}
+RECORD_MAKERS = {"dataclass", "define", "frozen", "attrs", "s", "mutable", "configclass"}
+PROPERTIES = {"property", "cached_property", "lazy_property"}
+MOST_BASES = 24
+
+
+def lineage(world: World, cls: Class) -> list[Class | External]:
+    """A class and its bases, depth first, as far as they can be resolved; cycles end."""
+    found: list[Class | External] = [cls]
+    seen = {cls.node}
+    queue = [cls]
+    while queue and len(found) < MOST_BASES:
+        each = queue.pop(0)
+        for base in each.node.bases:
+            thing = world.evaluate(base.value if isinstance(base, ast.Subscript) else base, class_frame_outer(each))
+            if isinstance(thing, Class) and thing.node not in seen:
+                seen.add(thing.node)
+                found.append(thing)
+                queue.append(thing)
+            elif isinstance(thing, External):
+                found.append(thing)
+    return found
+
+
+def class_frame_outer(cls: Class) -> Frame:
+    return cls.outer
+
+
+def class_frame(world: World, cls: Class) -> Frame:
+    """The frame of a class's body."""
+    number = world.workspace.number("class", id(cls.node), cls.outer.number)
+    return Frame(cls.module, cls.node, None, None, cls.outer, number)
+
+
+def methods(cls: Class) -> Mapping[str, FunctionDef]:
+    found: dict[str, FunctionDef] = {}
+    for node in _flat(cls.node.body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_setter(node):
+            found[node.name] = node
+    return found
+
+
+def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            yield from _flat(node.body)
+
+
+def _is_setter(node: FunctionDef) -> bool:
+    return any(isinstance(mark, ast.Attribute) and mark.attr in ("setter", "deleter") for mark in node.decorator_list)
+
+
+def marks(node: FunctionDef | ast.ClassDef) -> set[str]:
+    """The last words of a definition's decorators."""
+    calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in node.decorator_list)
+    return {(dotted(mark) or "").rpartition(".")[2] for mark in calls}
+
+
+def method(world: World, cls: Class, name: str, receiver: Thing | None, *, after: Class | None = None) -> Function | None:
+    """A method by name along the bases; ``after`` starts behind one class, as ``super()`` does."""
+    classes = [each for each in lineage(world, cls) if isinstance(each, Class)]
+    if after is not None:
+        places = [place for place, each in enumerate(classes) if each.node is after.node]
+        classes = classes[places[0] + 1 :] if places else []
+    for each in classes:
+        node = methods(each).get(name)
+        if node is not None:
+            bound = None if "staticmethod" in marks(node) else each if "classmethod" in marks(node) else receiver
+            return Function(node, class_frame(world, each), bound, each)
+    return None
+
+
+def class_attribute(world: World, cls: Class, name: str) -> Thing | None:
+    """What the body of a class or of a base binds to a name."""
+    for each in lineage(world, cls):
+        if isinstance(each, External):
+            continue
+        frame = class_frame(world, each)
+        found = final(world, name, each.node.body, frame)
+        if found and isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            bound = each if "classmethod" in marks(found.node) else None
+            return Function(found.node, frame, bound, each)
+        if found:
+            value = world.bound_value(found, name, frame)
+            return _member(world, cls, each, name, value) if is_enum(world, each) else value
+    return None
+
+
+def is_enum(world: World, cls: Class) -> bool:
+    return any(isinstance(each, External) and each.name in ENUMS for each in lineage(world, cls))
+
+
+def _member(world: World, asked: Class, cls: Class, name: str, value: Thing) -> Thing:
+    """A member of an enum: ``auto()`` counts from 1."""
+    if isinstance(value, Built | Opaque) and "auto" in getattr(value, "name", ""):
+        names = members(cls)
+        value = Integer.exact(names.index(name) + 1) if name in names else value
+    if isinstance(value, Integer):
+        return value.named(f"{asked.name}.{name}", f"{cls.module.name}.{cls.name}.{name}")
+    return value
+
+
+def members(cls: Class) -> list[str]:
+    """The names of an enum's members, in order."""
+    names = (node.targets[0] for node in cls.node.body if isinstance(node, ast.Assign))
+    return [name.id for name in names if isinstance(name, ast.Name) and not name.id.startswith("_")]
+
+
+def is_record(world: World, cls: Class) -> bool:
+    """Whether annotated fields make the constructor: a dataclass, a NamedTuple, a pydantic or attrs class."""
+    known = lineage(world, cls)
+    return any(
+        isinstance(each, External) and each.name in RECORDS for each in known
+    ) or any(isinstance(each, Class) and marks(each.node) & RECORD_MAKERS for each in known)
+
+
+def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
+    """The fields of a record in the order of its constructor, bases first."""
+    found: dict[str, tuple[ast.AnnAssign, Class]] = {}
+    for each in reversed([each for each in lineage(world, cls) if isinstance(each, Class)]):
+        for node in each.node.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found[node.target.id] = (node, each)
+    return found
+
+
+def field_value(world: World, built: Built, name: str) -> Thing | None:
+    """A field of a record: the argument, or its default; a default is assumed where the making was not seen."""
+    assert isinstance(built.what, Class), "records are classes of the project"
+    known = fields(world, built.what)
+    if name not in known:
+        return None
+    node, owner = known[name]
+    given = argument(built.arguments, list(known), name)
+    if isinstance(given, Thunk):
+        return world.force(given)
+    frame = class_frame(world, owner)
+    step = frame.step(node)
+    if node.value is None:
+        return Opaque(name, origin(built, name), given or Unknown(f"{name} has no default", name), least(name), node, (name,))
+    default = _default(world, node.value, frame)
+    origin_name = f"{owner.module.name}.{owner.name}.{name}"
+    named = default.named(name, origin_name) if isinstance(default, Integer) else default
+    return backed(named, step) if built.arguments is not None and given is None else assumed_by(named, step)
+
+
+def _default(world: World, node: ast.expr, frame: Frame) -> Thing:
+    """``field(default=...)`` and ``field(default_factory=...)`` opened."""
+    if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in ("field", "Field", "ib", "attrib"):
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
+        if "default" in named:
+            return world.evaluate(named["default"], frame)
+        factory = named.get("default_factory") or named.get("factory")
+        if factory is not None:
+            return world.call(world.evaluate(factory, frame), Arguments(), factory, frame)
+        if node.args:
+            return world.evaluate(node.args[0], frame)
+    return world.evaluate(node, frame)
+
+
+def origin(built: Built, name: str) -> str:
+    """What tells one attribute of one object from all others."""
+    return f"{built.what.name}@{id(built.node)}#{built.frame.number}.{name}"
+
+
+def initialisers(world: World, built: Built) -> Iterator[tuple[Class, Frame]]:
+    """Each ``__init__`` that runs when an object is made, derived first, in its frame."""
+    assert isinstance(built.what, Class), "only classes of the project have a readable __init__"
+    given: Arguments | None = built.arguments
+    node: ast.AST = built.node
+    for each in lineage(world, built.what):
+        init = methods(each).get("__init__") if isinstance(each, Class) else None
+        if init is None or isinstance(each, External):
+            continue
+        frame = entered(world, init, each, built, given, node)
+        yield each, frame
+        upward = _call_of_base(init)
+        if upward is None:
+            return
+        given = arguments(world, upward, frame)
+        explicit = isinstance(upward.func, ast.Attribute) and isinstance(upward.func.value, ast.Name)
+        given = replace(given, positional=given.positional[1:]) if explicit else given
+        node = upward
+
+
+def entered(
+    world: World, function: FunctionDef, owner: Class, receiver: Thing, given: Arguments | None, node: ast.AST
+) -> Frame:
+    """The frame of a method called on a receiver."""
+    who = (id(receiver.node), receiver.frame.number) if isinstance(receiver, Built) else (id(receiver), 0)
+    number = world.workspace.number("method", id(function), id(node) if given is not None else 0, *who)
+    return Frame(owner.module, function, given, receiver, class_frame(world, owner), number)
+
+
+def _call_of_base(init: FunctionDef) -> ast.Call | None:
+    """``super().__init__(...)`` or ``Base.__init__(self, ...)``."""
+    for node in ast.walk(init):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
+                return node
+            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="__init__"), args=[ast.Name(id="self"), *_]):
+                return node
+    return None
+
+
+def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
+    """An attribute of an object of the project, as it stands when its ``__init__`` has run."""
+    assert isinstance(built.what, Class), "an object of the project"
+    first: Thing | None = None
+    for owner, frame in initialisers(world, built):
+        assert frame.function is not None and not isinstance(frame.function, ast.Lambda | ast.ClassDef)
+        self_name = frame.function.args.args[0].arg if frame.function.args.args else "self"
+        found = final(world, f"{self_name}.{name}", frame.function.body, frame)
+        if found and found.name == f"{self_name}.{name}":
+            first = labelled(world.bound_value(found, found.name, frame), owner, name)
+            break
+    if first is not None and not isinstance(first, Constant | Integer):
+        return first
+    later = list(_written_elsewhere(world, built, name))
+    if not later:
+        return first
+    answers = [step for step, _ in later]
+    if first is not None and not (isinstance(first, Constant) and first.value is None):
+        answers.append(answers[0])
+    taken = world.choose("branch", ("attribute", id(built.node), built.frame.number, name), answers)
+    return later[taken][1] if taken < len(later) else first
+
+
+def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[object, Thing]]:  # type: ignore[misc]
+    """What methods other than ``__init__`` assign to an attribute."""
+    assert isinstance(built.what, Class)
+    for owner in lineage(world, built.what):
+        if isinstance(owner, External):
+            continue
+        for node in methods(owner).values():
+            if node.name == "__init__" or not node.args.args:
+                continue
+            path = f"{node.args.args[0].arg}.{name}"
+            if path not in owner.module.stored:
+                continue
+            frame = entered(world, node, owner, built, None, node)
+            found = final(world, path, node.body, frame)
+            if found and found.name == path:
+                yield frame.step(found.node), labelled(world.bound_value(found, path, frame), owner, name)  # type: ignore[arg-type]
+
+
+def labelled(thing: Thing, owner: Class, name: str) -> Thing:
+    """An object under the name by which its owner knows it."""
+    match thing:
+        case Built(label=""):
+            return replace(thing, label=f"{owner.name}.{name}")
+        case Integer():
+            return thing.named(name, f"{owner.module.name}.{owner.name}.{name}")
+    return thing
+
+
+def attribute_of(world: World, built: Built, name: str) -> Thing:
+    """Any attribute of an object of the project."""
+    assert isinstance(built.what, Class), "an object of the project"
+    found = instance_attribute(world, built, name)
+    if found is not None:
+        return found
+    if is_record(world, built.what):
+        found = field_value(world, built, name)
+        if found is not None:
+            return found
+    function = method(world, built.what, name, built)
+    if function is not None:
+        is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
+        return world.call(function, Arguments(), function.node, function.frame) if is_property else function
+    found = class_attribute(world, built.what, name)
+    if found is not None:
+        return found
+    if any(isinstance(each, External) for each in lineage(world, built.what)):
+        return Method(built, name)
+    why = Unknown(f"{built.name} is not seen to set {name}", f"{built.name}.{name}")
+    return Opaque(f"{built.name}.{name}", origin(built, name), why, least(name), None, (name,))
+
+

@@ -1,0 +1,461 @@
+"""What libraries do to the things that matter: layers make logits, operations keep or move their classes, fills mark targets."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from trainlint.facts import Fill, Layer
+from trainlint.knowledge import SIGNATURES, canonical, torch
+from trainlint.source import builtin, command_line
+from trainlint.source.binding import least, library_argument
+from trainlint.source.things import (
+    Arguments, Built, Class, Constant, Entries, External, Frame, Items, Method, Opaque, Partial, Repeated,
+    Tensor, Thing, Thunk,
+)  # fmt: skip
+from trainlint.source.world import World
+from trainlint.value import Integer, Unknown
+
+F = torch.F
+FULL = {"torch.full", "torch.full_like", "numpy.full", "numpy.full_like"}
+CONSTRUCTORS = {"torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.LongTensor", "torch.Tensor", "numpy.array", "numpy.asarray"}
+PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
+ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
+STILL_OPEN = Unknown("the logits are not traced to a layer")
+
+
+# Objects of libraries
+
+
+def library_attribute(world: World, built: Built, name: str) -> Thing:
+    """An attribute of a library's object: an argument it was made with, an option, or a method."""
+    assert isinstance(built.what, External)
+    if built.what.name == command_line.NAMESPACE.name:
+        return command_line.option(world, built, name)
+    signature = SIGNATURES.get(built.what.name)
+    if signature and name in signature.parameters:
+        given = library_argument(built.arguments, built.what.name, name)
+        if isinstance(given, Thunk):
+            return world.force(given)
+    if name in ("module", "_orig_mod", "data"):
+        return built
+    return Method(built, name)
+
+
+def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """A call of something that a library defines."""
+    name = canonical(callable.name)
+    if name.startswith("builtins."):
+        found = builtin.call(world, name.removeprefix("builtins."), given, node, frame)
+        return found if found is not None else _opaque(callable.name, node, frame)
+    first = world.force(given.positional[0]) if given.positional else Unknown("it is called without arguments")
+    if name in torch.WRAPPERS or name in ITERATORS:
+        return first
+    if name == "functools.partial" and given.positional and isinstance(node, ast.Call):
+        return Partial(first, replace(given, positional=given.positional[1:]), node, frame)
+    if name in ("collections.OrderedDict", "types.SimpleNamespace"):
+        return first if given.positional else _entries(given, node, frame)
+    return _tensor_call(world, name, first, given, node, frame) or _made(name, given, node, frame)
+
+
+def _entries(given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    pairs = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
+    return Entries(pairs, builtin.expression(node), frame, whole=not given.double_stars)
+
+
+def _made(name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """A library's class makes an object; anything else of a library is itself wherever it goes."""
+    last = name.rpartition(".")[2]
+    known = name in SIGNATURES or name.startswith("torch.nn.") and last[:1].isupper()
+    if known or name in command_line.PARSERS or name == "torch.utils.data.DataLoader" or last[:1].isupper():
+        return Built(External(name), given, node, frame)
+    return _opaque(name, node, frame)
+
+
+def _opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
+    last = name.rpartition(".")[2]
+    return Opaque(f"{last}()", f"{name}()@{id(node)}#{frame.number}", Unknown(f"what {name} returns is not known"), node=node)
+
+
+def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """Functions of tensors, as far as classes and targets go."""
+    last = name.rpartition(".")[2]
+    if name in torch.KEEPING_FUNCTIONS:
+        return _kept(first)
+    if name in CONSTRUCTORS:
+        return _of_values(world, first, node, frame)
+    if name in FULL:
+        fill = given.positional[1] if len(given.positional) > 1 else given.keywords.get("fill_value")
+        return _filled(world, Tensor(), fill, node, frame, last) if fill else None
+    if name in ("torch.zeros", "numpy.zeros", "torch.zeros_like", "numpy.zeros_like", "torch.ones", "numpy.ones"):
+        value = Integer.exact(1 if "ones" in name else 0)
+        return Tensor(fills=(Fill(value, frame.step(builtin.expression(node)).where, last),))
+    if name == "torch.where" and len(given.positional) == 3:
+        return _where(world, given, node, frame)
+    if name in PADDERS:
+        fill = given.keywords.get("padding_value") or (given.positional[2] if len(given.positional) > 2 else None)
+        base = _of_values(world, first, node, frame)
+        zero = replace(base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, last)))
+        return _filled(world, base, fill, node, frame, last) if fill else zero
+    if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
+        return Tensor(sampled=True, layer=first.layer if isinstance(first, Tensor) else STILL_OPEN)
+    if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
+        return _joined(world, first, last)
+    if name in (f"{F}.pad", "torch.nn.functional.pad"):
+        return _padded(world, first, given, node, frame)
+    if name in (f"{F}.linear",):
+        return Tensor(Unknown("F.linear takes its weight from elsewhere"))
+    if name in (f"{F}.one_hot", "torch.einsum", "torch.matmul", "torch.bmm", f"{F}.embedding"):
+        return Tensor(Unknown(f"{last} makes the logits"))
+    if last in ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops") and isinstance(first, Tensor):
+        return _moved(world, first, last, replace(given, positional=given.positional[1:]))
+    return None
+
+
+def _kept(thing: Thing) -> Thing:
+    return thing if isinstance(thing, Tensor | Unknown) else Tensor(Unknown("the logits come from something open"))
+
+
+def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tensor:
+    """A tensor made of what a sequence holds."""
+    if isinstance(thing, Tensor):
+        return thing
+    values: list[Integer] = []
+    if isinstance(thing, Items) and len(thing.elements) <= 64:
+        for each in thing.elements:
+            known = world.force(each)
+            values += [known] if isinstance(known, Integer) else []
+    if isinstance(thing, Repeated):
+        known = world.force(thing.element)
+        values += [known] if isinstance(known, Integer) else []
+    return Tensor(values=tuple(values))
+
+
+def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame, how: str) -> Tensor:
+    value = world.integer(world.force(fill))
+    if isinstance(value, Unknown):
+        return base
+    return base.but(fills=(*base.fills, Fill(value, fill.frame.module.span(fill.node), how)))
+
+
+def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tensor:
+    """Both sides are values if both are numbers; a number beside a tensor fills it."""
+    sides = [world.force(each) for each in given.positional[1:]]
+    numbers = [side for side in sides if isinstance(side, Integer)]
+    if len(numbers) == 2:
+        return Tensor(values=tuple(numbers), evidence=(frame.step(builtin.expression(node)),))
+    tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor())
+    for side, thunk in zip(sides, given.positional[1:]):
+        if isinstance(side, Integer):
+            tensor = tensor.but(fills=(*tensor.fills, Fill(side, thunk.frame.module.span(thunk.node), "where")))
+    return tensor
+
+
+def _joined(world: World, thing: Thing, how: str) -> Thing:
+    """``cat`` and ``stack`` of one repeated thing keep its layer; different layers do not make one width."""
+    if isinstance(thing, Repeated):
+        inner = world.force(thing.element)
+        return inner if isinstance(inner, Tensor) else Tensor(Unknown(f"torch.{how} joins something open"))
+    parts = [world.force(each) for each in thing.elements] if isinstance(thing, Items) else []
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    fills = tuple(fill for part in tensors for fill in part.fills)
+    return Tensor(Unknown(f"torch.{how} joins several tensors"), fills=fills)
+
+
+def _padded(world: World, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """``F.pad`` adds constant classes or rows: the layer stays what it is. A fixed count of rows is an answer, not padding."""
+    if not isinstance(first, Tensor):
+        return Tensor()
+    value = given.keywords.get("value") or (given.positional[3] if len(given.positional) > 3 else None)
+    amounts = world.force(given.positional[1]) if len(given.positional) > 1 else None
+    if value is None or not isinstance(amounts, Items):
+        return first
+    known = [world.force(each) for each in amounts.elements]
+    fixed = all(isinstance(each, Integer) and each.number is not None for each in known)
+    return first if fixed else _filled(world, first, value, node, frame, "pad")
+
+
+# Calls of library objects
+
+
+def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """A library's module is called: a layer makes logits, a container passes them through, an activation keeps them."""
+    assert isinstance(built.what, External)
+    name = built.what.name
+    if name in torch.LAYERS:
+        return Tensor(_layer(world, built), torch.LAYERS[name][1])
+    if name in torch.KEEPS_CLASSES:
+        return _kept(world.force(given.positional[0])) if given.positional else Tensor()
+    if name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
+        inner = world.force(given.positional[0]) if given.positional else Tensor()
+        return inner.but(dim=None) if isinstance(inner, Tensor) else Tensor()
+    if name == "torch.nn.Sequential":
+        return _through(world, built, given, node, frame)
+    if name == "torch.nn.Embedding":
+        return Tensor(Unknown("an embedding makes it"))
+    why = Unknown(f"what {built.label or built.name} returns is not known", built.label)
+    return Opaque(f"{built.label or built.name}()", f"{id(built.node)}()@{id(node)}#{frame.number}", why, node=node)
+
+
+def _layer(world: World, built: Built) -> Layer | Unknown:
+    assert isinstance(built.what, External)
+    parameter = torch.LAYERS[built.what.name][0]
+    given = library_argument(built.arguments, built.what.name, parameter)
+    if not isinstance(given, Thunk):
+        return given or Unknown(f"{built.name} is made without {parameter}")
+    classes = world.integer(world.force(given))
+    if isinstance(classes, Unknown):
+        text = given.frame.step(given.node).text if given.known is None else parameter
+        return Unknown(f"the width {text} of {built.label or built.name}: {classes.reason}", classes.settle or text)
+    step = built.frame.module.step(built.node)  # type: ignore[arg-type]
+    return Layer(built.label or built.name, classes.because(step), step.where)
+
+
+def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """``Sequential`` from its end: the last member that makes classes decides."""
+    members = _members(world, built)
+    if members is None:
+        return Tensor(Unknown(f"the members of {built.label or 'the Sequential'} are not written out", built.label))
+    value: Thing = world.force(given.positional[0]) if given.positional else Tensor()
+    for place, member in enumerate(members):
+        inner = world.force(member)
+        if place < len(members) - 1 and not _keeps_after(world, members[place + 1 :]):
+            continue
+        thunk = Thunk(builtin.expression(node), frame, value)
+        value = world.call(inner, Arguments((thunk,)), node, replace(frame, number=world.workspace.number("member", place, id(built.node), frame.number)))
+    return value
+
+
+def _keeps_after(world: World, members: list[Thunk]) -> bool:
+    """Whether everything that follows passes classes through, so that this member's classes matter."""
+    for member in members:
+        inner = world.force(member)
+        name = inner.what.name if isinstance(inner, Built) else ""
+        if name not in torch.KEEPS_CLASSES and name not in ("torch.nn.Flatten", "torch.nn.Unflatten"):
+            return False
+    return True
+
+
+def _members(world: World, built: Built) -> list[Thunk] | None:
+    """The modules of a container, in order."""
+    if built.arguments is None or built.arguments.stars:
+        return None
+    found = list(built.arguments.positional)
+    if len(found) == 1:
+        only = world.force(found[0])
+        if isinstance(only, Entries):
+            return [value for _, value in only.pairs] if only.whole else None
+        if isinstance(only, Items):
+            return list(only.elements) if only.whole else None
+        if isinstance(only, Repeated):
+            return [only.element]
+    return found
+
+
+def method_call(world: World, method: Method, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """A method of a library's object, of a container, of a tensor."""
+    thing, name = method.thing, method.name
+    match thing:
+        case Built(what=External() as what):
+            if name in torch.SELF_METHODS:
+                return thing
+            if name == "forward":
+                return world.call(thing, given, node, frame)
+            if what.name in command_line.PARSERS and name in ("parse_args", "parse_known_args"):
+                return command_line.namespace(thing, node, frame)
+        case Built(what=Class()):
+            if name in torch.SELF_METHODS:
+                return thing
+        case Tensor():
+            return _tensor_method(world, thing, name, given, node, frame)
+        case Entries() | Items() | Constant():
+            found = builtin.method(world, thing, name, given, node, frame)
+            if found is not None:
+                return found
+    label = thing.label or thing.name if isinstance(thing, Built) else getattr(thing, "name", "it")
+    who = f"{id(thing.node)}#{thing.frame.number}" if isinstance(thing, Built) else f"@{id(node)}"
+    why = Unknown(f"what {label}.{name}() returns is not known")
+    texts = tuple(each.value for thunk in given.positional if isinstance(each := world.force(thunk), Constant) and isinstance(each.value, str))
+    key = ",".join(texts) if texts and len(texts) == len(given.positional) else f"@{id(node)}#{frame.number}"
+    return Opaque(f"{label}.{name}({key if texts else ''})", f"{who}.{name}({key})", why, least(name), node, (*texts, name) if texts else ())
+
+
+def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    if name in ("masked_fill", "masked_fill_", "index_fill_", "fill_") and given.positional:
+        return _filled(world, tensor, given.positional[-1], node, frame, name)
+    if name in torch.SAMPLING or name in ("argmin",):
+        return Tensor(sampled=True, layer=tensor.layer)
+    if name in torch.KEEPING_METHODS:
+        return tensor
+    if name in ("size", "dim", "shape", "numel", "item", "tolist"):
+        return Method(tensor, name) if name == "shape" else _opaque(f"tensor.{name}", node, frame)
+    if name in ("new_full",) and len(given.positional) > 1:
+        return _filled(world, Tensor(), given.positional[1], node, frame, name)
+    return _moved(world, tensor, name, given)
+
+
+def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
+    """Operations that move dimensions around; a class dimension out of sight stays as wide as it was."""
+    places = [world.force(each) for each in given.positional]
+    numbers = [place.constant if isinstance(place, Integer) and place.number is not None else None for place in places]
+    match name:
+        case "transpose" | "swapaxes" | "swapdims" | "permute" | "movedim":
+            return tensor.but(dim=_where_to(tensor.dim, name, numbers))
+        case "view" | "reshape":
+            return tensor.but(dim=-1 if len(places) == 2 else None)
+        case "flatten":
+            whole = not numbers or numbers in ([0], [1], [0, -1], [1, -1])
+            return tensor.but(dim=None if whole else tensor.dim)
+        case "t" | "mT" | "rearrange":
+            return tensor.but(dim=None)
+    return tensor.but(layer=Unknown(f"{name}() is not followed")) if not isinstance(tensor.layer, Unknown) else tensor
+
+
+def _where_to(dim: int | None, name: str, numbers: list[int | None]) -> int | None:
+    if dim is None or None in numbers:
+        return None
+    if name == "permute":
+        return 1 if dim == -1 and len(numbers) > 2 and numbers[1] in (len(numbers) - 1, -1) else (-1 if dim == 1 and numbers and numbers[-1] == 1 else None)
+    known = [number for number in numbers if number is not None]
+    return {-1: 1, 1: -1}.get(dim) if 1 in known and (-1 in known or 2 in known) else None
+
+
+# Subscripts
+
+
+def part(world: World, value: Thing, place: int, node: ast.expr) -> Thing:
+    """One part of something unpacked."""
+    match value:
+        case Items() if place < len(value.elements):
+            return world.force(value.elements[place])
+        case Opaque():
+            return replace(value, name=f"{value.name}[{place}]", origin=f"{value.origin}[{place}]")
+        case Tensor():
+            return value if value.sampled else Tensor(Unknown("a tensor is unpacked"))
+    return value if isinstance(value, Unknown) else Unknown("the unpacking is not followed")
+
+
+def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> Thing:
+    """``value[...]``: an entry, an element, a slice of a tensor."""
+    match value:
+        case Tensor():
+            return _sliced(world, value, node, frame)
+        case Entries():
+            return builtin.entry(world, value, world.evaluate(node.slice, frame))
+        case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
+            return _member(world, value, node, frame)
+        case Opaque():
+            return _entry_of_opaque(world, value, node, frame)
+        case Class():
+            return _enum_entry(world, value, node, frame)
+        case Method(thing=Tensor() as tensor, name="shape"):
+            return _opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
+        case External() | Unknown():
+            return value
+    if isinstance(node.slice, ast.Slice):
+        return _slice_of_items(world, value, node.slice, frame)
+    return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
+
+
+def _enum_entry(world: World, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
+    key = world.evaluate(node.slice, frame)
+    return world.attribute(cls, key.value) if isinstance(key, Constant) and isinstance(key.value, str) else cls
+
+
+def _element_at(world: World, value: Thing, place: Integer | Unknown) -> Thing:
+    if isinstance(value, Repeated):
+        return world.force(value.element)
+    number = place.number if isinstance(place, Integer) else None
+    if isinstance(value, Items) and number is not None and value.whole and -len(value.elements) <= number < len(value.elements):
+        return world.force(value.elements[number])
+    if isinstance(value, Constant) and isinstance(value.value, str) and number is not None:
+        return Constant(value.value[number]) if -len(value.value) <= number < len(value.value) else Unknown("past the end")
+    return Unknown("the element is not known")
+
+
+def _slice_of_items(world: World, value: Thing, cut: ast.Slice, frame: Frame) -> Thing:
+    ends = [None if end is None else world.integer(world.evaluate(end, frame)) for end in (cut.lower, cut.upper, cut.step)]
+    numbers = [end.number if isinstance(end, Integer) else None for end in ends]
+    if any(end is not None and number is None for end, number in zip(ends, numbers)):
+        return Unknown("a slice with open ends")
+    if isinstance(value, Items) and value.whole:
+        return replace(value, elements=value.elements[slice(*numbers)], name="")
+    return Unknown("a slice of something open")
+
+
+def _member(world: World, built: Built, node: ast.Subscript, frame: Frame) -> Thing:
+    """A member of a container of modules: by place, by name, or any of them where all are made by one expression."""
+    members = _members(world, built)
+    if members is None:
+        return Unknown(f"the members of {built.label or built.name} are not written out", built.label)
+    key = world.evaluate(node.slice, frame)
+    first = world.force(built.arguments.positional[0]) if built.arguments and built.arguments.positional else None
+    if isinstance(first, Entries):
+        return _labelled(builtin.entry(world, first, key), built)
+    if isinstance(first, Repeated):
+        return _labelled(world.force(first.element), built)
+    number = key.number if isinstance(key, Integer) else None
+    if number is not None and -len(members) <= number < len(members):
+        return _labelled(world.force(members[number]), built)
+    return Unknown(f"which member of {built.label or built.name} is taken is open")
+
+
+def _labelled(thing: Thing, container: Built) -> Thing:
+    unnamed = isinstance(thing, Built) and not thing.label and container.label
+    return replace(thing, label=f"{container.label}[]") if unnamed else thing  # type: ignore[type-var]
+
+
+def _entry_of_opaque(world: World, value: Opaque, node: ast.Subscript, frame: Frame) -> Thing:
+    key = world.evaluate(node.slice, frame)
+    name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
+    number = key.number if isinstance(key, Integer) else None
+    label = repr(name) if name is not None else str(number) if number is not None else f"@{id(node)}"
+    words = (name,) if name else value.words
+    minimum = least(name) if name else None
+    shown = label if not label.startswith("@") else "..."
+    return replace(value, name=f"{value.name}[{shown}]", origin=f"{value.origin}[{label}]", words=words, minimum=minimum, node=node)
+
+
+def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> Tensor:
+    """A slice along time or batch keeps the classes; one that may cut the classes hides them."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    has_dots = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in parts)
+    for place, each in enumerate(parts):
+        if _cuts(world, each, frame) and _may_hit(tensor, place, len(parts), has_dots, each):
+            return tensor.but(layer=Unknown("the logits are sliced along their classes"))
+    dropped = any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in parts)
+    return tensor.but(dim=None) if dropped and tensor.dim != -1 else tensor
+
+
+def _cuts(world: World, each: ast.expr, frame: Frame) -> bool:
+    return isinstance(each, ast.Slice) and not (each.lower is None and each.upper is None)
+
+
+def _may_hit(tensor: Tensor, place: int, count: int, has_dots: bool, each: ast.expr) -> bool:
+    """Whether a cut at a place may fall on the class dimension. A cut by one, as for the next token, is along time."""
+    if place == 0 or isinstance(tensor.layer, Unknown):
+        return False
+    if has_dots:
+        return place == count - 1 if tensor.dim == -1 else tensor.dim is not None and place == count - 2
+    if tensor.dim == 1:
+        return place == 1
+    shift = isinstance(each, ast.Slice) and _is_one(each.lower) and _is_one(each.upper)
+    return place >= 2 or not shift
+
+
+def _is_one(node: ast.expr | None) -> bool:
+    match node:
+        case None | ast.Constant(value=1) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            return True
+    return False
+
+
+def mixed(left: Thing, right: Thing) -> Thing:
+    """Arithmetic with a tensor: its classes stay, unless two layers meet."""
+    tensors = [each for each in (left, right) if isinstance(each, Tensor)]
+    traced = [each for each in tensors if not isinstance(each.layer, Unknown)]
+    if len(traced) == 2 and traced[0].layer != traced[1].layer:
+        return traced[0].but(layer=Unknown("two layers are added"))
+    return traced[0] if traced else tensors[0].but(values=(), fills=tuple(fill for each in tensors for fill in each.fills))
+
+

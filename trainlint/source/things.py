@@ -1,0 +1,239 @@
+"""What an expression can be worth: numbers (``value.Integer``), and the things that training code passes around."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from trainlint.facts import Fill, Layer
+from trainlint.source.summary import FunctionNode, Module
+from trainlint.value import Integer, Step, Unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One activation of a function, or a module's or a class's body: where names are looked up.
+
+    ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first parameter
+    of a method is bound to. ``local`` are the variables of a comprehension. Equal numbers mean the same activation.
+    """
+
+    module: Module
+    function: FunctionNode | ast.ClassDef | None = None
+    arguments: Arguments | None = None
+    receiver: Thing | None = None
+    outer: Frame | None = None
+    number: int = 0
+    local: Mapping[str, Thunk] = field(default_factory=dict)
+
+    def step(self, node: ast.expr | ast.stmt) -> Step:
+        return self.module.step(node)
+
+
+@dataclass(frozen=True, eq=False)
+class Thunk:
+    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known."""
+
+    node: ast.expr
+    frame: Frame
+    known: Thing | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """What a call passes: thunks by position and by name; ``open`` when a star hides some of it."""
+
+    positional: tuple[Thunk, ...] = ()
+    keywords: dict[str, Thunk] = field(default_factory=dict)
+    stars: tuple[Thunk, ...] = ()
+    double_stars: tuple[Thunk, ...] = ()
+
+    def after(self, first: Arguments) -> Arguments:
+        """These arguments behind those of a ``partial``."""
+        return Arguments(
+            (*first.positional, *self.positional),
+            {**first.keywords, **self.keywords},
+            (*first.stars, *self.stars),
+            (*first.double_stars, *self.double_stars),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A string, float, boolean, bytes or None."""
+
+    value: object
+    evidence: tuple[Step, ...] = ()
+    assumed: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A tuple, list or set whose elements are written out; ``whole`` is False where more may come."""
+
+    elements: tuple[Thunk, ...]
+    node: ast.expr
+    frame: Frame
+    name: str = ""
+    whole: bool = True
+    mutable: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """A sequence whose elements are all made by one expression: a comprehension, ``[x] * n``, a loader's batches."""
+
+    element: Thunk
+    length: Integer | Unknown
+    node: ast.expr
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """A dictionary whose keys are written out; ``whole`` is False where more may come."""
+
+    pairs: tuple[tuple[Thunk, Thunk], ...]
+    node: ast.expr
+    frame: Frame
+    name: str = ""
+    whole: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A module of the project."""
+
+    module: Module
+
+
+@dataclass(frozen=True, eq=False)
+class External:
+    """Something of a library, by its qualified name."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Class:
+    """A class of the project."""
+
+    node: ast.ClassDef
+    module: Module
+    outer: Frame
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of the project, bound to its receiver if it is a method."""
+
+    node: FunctionNode
+    frame: Frame
+    receiver: Thing | None = None
+    owner: Class | None = None
+
+    @property
+    def name(self) -> str:
+        return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """``functools.partial``: a callable with some arguments bound."""
+
+    callable: Thing
+    arguments: Arguments
+    node: ast.Call
+    frame: Frame
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """An object: what was called to make it, and with what. ``arguments`` is None where the making was not seen."""
+
+    what: Class | External
+    arguments: Arguments | None
+    node: ast.AST
+    frame: Frame
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.what.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method of a thing that the project did not write."""
+
+    thing: Thing
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor, as far as classes and targets go.
+
+    ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of sight);
+    ``sampled`` says that its entries are predicted classes. ``values`` are what its real entries take, ``fills`` what pads
+    or masks it.
+    """
+
+    layer: Layer | Unknown = Unknown("the logits are not traced to a layer")
+    dim: int | None = -1
+    values: tuple[Integer, ...] = ()
+    fills: tuple[Fill, ...] = ()
+    sampled: bool = False
+    evidence: tuple[Step, ...] = ()
+
+    def but(self, **changes: object) -> Tensor:
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Opaque:
+    """An object that nobody settled, but that is itself wherever it goes: a parameter without callers, a library's result.
+
+    ``origin`` tells it from others of the same name; as a number it is the symbol of that origin.
+    """
+
+    name: str
+    origin: str
+    why: Unknown
+    minimum: int | None = None
+    node: ast.AST | None = None
+    words: tuple[str, ...] = ()
+    evidence: tuple[Step, ...] = ()
+
+
+Thing = (
+    Integer | Constant | Items | Repeated | Entries | File | External | Class | Function | Partial | Built | Method | Tensor
+    | Opaque | Unknown
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """A statement, comprehension or handler that binds a dotted name; ``name`` may be a prefix of what was looked for."""
+
+    name: str
+    node: ast.AST
+
+
+def evidence(thing: Thing) -> tuple[Step, ...]:
+    """The lines behind a thing, where it keeps them."""
+    return thing.evidence if isinstance(thing, Integer | Constant | Tensor | Opaque) else ()
+
+
+def backed(thing: Thing, *steps: Step) -> Thing:
+    """The same thing with more lines behind it."""
+    match thing:
+        case Integer():
+            return thing.because(*steps)
+        case Constant() | Tensor() | Opaque():
+            return replace(thing, evidence=tuple(dict.fromkeys((*thing.evidence, *steps))))
+    return thing

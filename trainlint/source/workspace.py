@@ -1,0 +1,97 @@
+"""The files of a project as modules: parsed when asked for, found by name or by the words in them."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Mapping, Sequence
+
+from trainlint.source.summary import Module, summarize
+from trainlint.source.text import Fault, parse, rows
+
+
+class Workspace:
+    """A table that fills itself: ``read`` gives a file's bytes, everything else follows from them."""
+
+    def __init__(
+        self,
+        root: str,
+        files: Sequence[str],
+        search: Sequence[str],
+        values: Mapping[str, int],
+        read: Callable[[str], bytes | Fault],
+    ) -> None:
+        self.root, self.files, self.search, self.values, self._read = root, files, search, values, read
+        self._known = frozenset(files)
+        self._bytes: dict[str, bytes | Fault] = {}
+        self._modules: dict[str, Module | Fault] = {}
+        self._found: dict[tuple[str, str], Module | None] = {}
+        self._mentions: dict[str, tuple[Module, ...]] = {}
+        self._names: dict[tuple[object, ...], int] = {}
+        self.answers: dict[tuple[object, ...], object] = {}
+
+    def bytes(self, path: str) -> bytes | Fault:
+        if path not in self._bytes:
+            self._bytes[path] = self._read(path)
+        return self._bytes[path]
+
+    def module(self, path: str) -> Module | Fault:
+        if path not in self._modules:
+            self._modules[path] = self._parsed(path)
+        return self._modules[path]
+
+    def _parsed(self, path: str) -> Module | Fault:
+        data = self.bytes(path)
+        if isinstance(data, Fault):
+            return data
+        tree = parse(data, path)
+        return tree if isinstance(tree, Fault) else summarize(self._name(path), path, tree, rows(data))
+
+    def mentions(self, word: str) -> tuple[Module, ...]:
+        """Every module of the project whose text holds a word, in the order of the files."""
+        if word not in self._mentions:
+            wanted = word.encode()
+            held = (path for path in self.files if isinstance(data := self.bytes(path), bytes) and wanted in data)
+            modules = (self.module(path) for path in held)
+            self._mentions[word] = tuple(module for module in modules if isinstance(module, Module))
+        return self._mentions[word]
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """The project's module of that name, as the importing file would find it."""
+        folder = os.path.dirname(importer.path)
+        key = (name, folder)
+        if key not in self._found:
+            self._found[key] = next(self._candidates(name, folder), None) if name else None
+        return self._found[key]
+
+    def _candidates(self, name: str, folder: str):  # type: ignore[no-untyped-def]
+        tail = name.replace(".", os.sep)
+        for start in self._starts(folder):
+            for path in (os.path.join(start, f"{tail}.py"), os.path.join(start, tail, "__init__.py")):
+                if path in self._known and isinstance(module := self.module(path), Module):
+                    yield module
+
+    def _starts(self, folder: str) -> list[str]:
+        """Where imports of a file in this folder start: its package's parent, itself, what is configured, the root."""
+        top = self._top(folder)
+        starts = [top, folder, *self.search, self.root, os.path.join(self.root, "src")]
+        while len(folder) > len(self.root):
+            folder = os.path.dirname(folder)
+            starts.append(folder)
+        return list(dict.fromkeys(starts))
+
+    def _top(self, folder: str) -> str:
+        while os.path.join(folder, "__init__.py") in self._known and os.path.dirname(folder) != folder:
+            folder = os.path.dirname(folder)
+        return folder
+
+    def _name(self, path: str) -> str:
+        folder, file = os.path.split(path)
+        inside = os.path.relpath(folder, self._top(folder))
+        parts = [] if inside == "." else inside.split(os.sep)
+        if file != "__init__.py":
+            parts.append(file.rpartition(".")[0] or file)
+        return ".".join(parts)
+
+    def number(self, *key: object) -> int:
+        """A small number for a key, the same one each time: frames are told apart by it."""
+        return self._names.setdefault(key, len(self._names) + 1)

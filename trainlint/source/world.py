@@ -1,0 +1,149 @@
+"""One way a program can run: which arm of each undecided branch, which caller of each open function.
+
+An evaluation that meets a fork asks its world. The first answer is 0; ``worlds`` then runs the evaluation again for each
+other answer, so that everything seen in one run belongs to one path: a width and a sentinel of the same arm stay together.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from trainlint.source.summary import Module
+from trainlint.source.things import Arguments, Binding, Frame, Thing, Thunk
+from trainlint.source.workspace import Workspace
+from trainlint.value import Integer, Step, Unknown
+
+T = TypeVar("T")
+
+MOST_WORLDS = 24
+"""A site with more paths than this is not judged: callers (at most 3) times alternatives (at most 8)."""
+
+MOST_CALLERS = 3
+DEEPEST = 70
+"""Evaluations inside evaluations; about ten Python frames each stay below Python's own limit."""
+
+MOST_STEPS = 20_000
+"""Expressions that one world may look at."""
+
+
+@dataclass
+class Fork:
+    """A question that a world was asked: the answers there are, and the one it gives."""
+
+    kind: str
+    answers: tuple[Step, ...]
+    answer: int = 0
+
+
+@dataclass
+class Path:
+    """The forks of one run, in the order of asking."""
+
+    forks: dict[tuple[object, ...], Fork] = field(default_factory=dict)
+
+    def next(self) -> Path | None:
+        """The path after this one: the last fork that has another answer takes it; None after the last path."""
+        forks = list(self.forks.items())
+        while forks and forks[-1][1].answer + 1 >= len(forks[-1][1].answers):
+            forks.pop()
+        if not forks:
+            return None
+        key, last = forks.pop()
+        return Path({**dict(forks), key: replace(last, answer=last.answer + 1)})
+
+    def steps(self, kind: str) -> tuple[Step, ...]:
+        """What was answered to forks of one kind that had more than one answer."""
+        taken = (fork for fork in self.forks.values() if fork.kind == kind and len(fork.answers) > 1)
+        return tuple(fork.answers[fork.answer] for fork in taken)
+
+
+class World(ABC):
+    """The state of one run of the evaluator, and what its parts ask of each other."""
+
+    def __init__(self, workspace: Workspace, path: Path, *, callers: bool = True) -> None:
+        self.workspace, self.path, self.looks_for_callers = workspace, path, callers
+        self.memo: dict[tuple[int, int], Thing] = {}
+        self.running: set[tuple[int, int]] = set()
+        self.asking: set[tuple[object, ...]] = set()
+        self.given: dict[tuple[object, ...], int] = {}
+        self.called: dict[int, Frame | None] = {}
+        self.context: dict[object, Step] = {}
+        self.steps = 0
+
+    def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
+        """The answer of this world to a fork."""
+        if (kind, *key) in self.given:
+            return self.given[kind, *key]
+        if len(answers) < 2:
+            return 0
+        return self.path.forks.setdefault((kind, *key), Fork(kind, tuple(answers))).answer
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
+        """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves."""
+        key = (id(node), frame.number)
+        if key in self.memo:
+            return self.memo[key]
+        self.steps += 1
+        if key in self.running:
+            return Unknown("it is defined in terms of itself")
+        if len(self.running) >= DEEPEST or self.steps > MOST_STEPS:
+            return Unknown("it takes too many steps to settle")
+        self.running.add(key)
+        try:
+            self.memo[key] = self.expression(node, frame)
+        finally:
+            self.running.discard(key)
+        return self.memo[key]
+
+    def force(self, thunk: Thunk) -> Thing:
+        return thunk.known if thunk.known is not None else self.evaluate(thunk.node, thunk.frame)
+
+    @abstractmethod
+    def apart(self) -> World:
+        """A fresh world that looks for no callers: what it finds is the same whoever asks."""
+
+    @abstractmethod
+    def lookup(self, name: str, node: ast.AST, frame: Frame) -> Thing: ...
+
+    @abstractmethod
+    def expression(self, node: ast.expr, frame: Frame) -> Thing: ...
+
+    @abstractmethod
+    def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing: ...
+
+    @abstractmethod
+    def call(self, thing: Thing, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing: ...
+
+    @abstractmethod
+    def bound_value(self, binding: Binding, name: str, frame: Frame) -> Thing: ...
+
+    @abstractmethod
+    def element(self, thing: Thing, node: ast.AST) -> Thing: ...
+
+    @abstractmethod
+    def integer(self, thing: Thing) -> Integer | Unknown: ...
+
+    def module_frame(self, module: Module) -> Frame:
+        return Frame(module, number=self.workspace.number("module", module.path))
+
+    def open_frame(self, module: Module, node: ast.AST) -> Frame:
+        """The frame in which a node of a module stands, nobody known to have called it."""
+        scope = module.scope(node)
+        if isinstance(scope, ast.Module):
+            return self.module_frame(module)
+        outer = self.open_frame(module, scope)
+        return Frame(module, scope, None, None, outer, self.workspace.number("open", id(scope)))
+
+
+def worlds(make: Callable[[Path], World], run: Callable[[World], T]) -> Iterator[tuple[T, Path]]:
+    """Run an evaluation once for each path through its forks, ``MOST_WORLDS`` at most."""
+    path: Path | None = Path()
+    for _ in range(MOST_WORLDS):
+        if path is None:
+            return
+        yield run(make(path)), path
+        path = path.next()
