@@ -257,7 +257,7 @@ def _among(world: World, text: str, items: Items) -> bool | None:
     return text in [each.value for each in values if isinstance(each, Constant)]
 
 
-def mutated(world: World, thing: Thing, binding: Binding, frame: Frame, use: ast.AST | None) -> Thing:
+def mutated(thing: Thing, binding: Binding, frame: Frame) -> Thing:
     """A container that something may change after its definition is no longer whole."""
     if isinstance(thing, Items) and not thing.mutable:
         return thing

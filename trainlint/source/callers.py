@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from trainlint.source import objects
 from trainlint.source.binding import arguments, parameters
+from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, statement
 from trainlint.source.summary import Module
-from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Thing
+from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Thing, identity
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Unknown
 
+APPLIED = ("forward", "__call__")
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -39,8 +41,7 @@ def result(world: World, function: Function, given: Arguments, node: ast.AST, fr
 def activation(world: World, function: Function, given: Arguments, node: ast.AST, frame: Frame) -> Frame:
     """The frame of one call of a function."""
     receiver = function.receiver
-    who = (id(receiver.node), receiver.frame.number) if isinstance(receiver, Built) else (id(receiver), 0)
-    number = world.workspace.number("call", id(function.node), id(node), frame.number, *who)
+    number = world.workspace.number("call", id(function.node), id(node), frame.number, *identity(receiver))
     outer = function.frame
     return Frame(outer.module, function.node, given, receiver, outer, number)
 
@@ -132,7 +133,7 @@ def calls_of(world: World, name: str, node: ast.AST) -> Iterator[Caller]:
     """Every call in the project whose callable is this function or class."""
     for module in world.workspace.mentions(name):
         for call in module.calls:
-            if _last(call.func) == name or (name == "forward" and isinstance(call.func, ast.Name)):
+            if _last(call.func) == name:
                 quiet = world.apart()
                 if _is(quiet.evaluate(call.func, world.open_frame(module, call)), node):
                     yield Caller(call, module)
@@ -166,10 +167,25 @@ def _entered(world: World, function: FunctionDef, frame: Frame) -> Frame | None:
     world.context[function] = chosen.module.step(chosen.node)
     where = standing(world, chosen)
     called = world.evaluate(chosen.node.func, where)
-    receiver = called.receiver if isinstance(called, Function) else None
+    receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, arguments(world, chosen.node, where), receiver, outer, number)
+
+
+def _applications(world: World, function: FunctionDef) -> Iterator[Caller]:
+    """Who calls a module: the applications of what the project constructs of its class."""
+    for module in world.workspace.mentions(f"def {function.name}"):
+        cls = module.parents.get(function)
+        if not isinstance(cls, ast.ClassDef):
+            continue
+        frame = world.open_frame(module, cls)
+        for made in constructions(world, Class(cls, module, frame)):
+            for call, where in applications(world.workspace, made.module, made.node).items():
+                callable = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == function.name else call.func
+                thing = world.apart().evaluate(callable, world.open_frame(where, call))
+                if isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls:
+                    yield Caller(call, where)
 
 
 def callers_of(world: World, function: FunctionDef) -> tuple[Caller, ...]:
@@ -177,7 +193,8 @@ def callers_of(world: World, function: FunctionDef) -> tuple[Caller, ...]:
     key = ("callers", id(function))
     known = world.workspace.answers.get(key)
     if not isinstance(known, tuple):
-        every = tuple(caller for caller in calls_of(world, function.name, function) if not _inside(caller, function))
+        found = _applications(world, function) if function.name in APPLIED else calls_of(world, function.name, function)
+        every = tuple(caller for caller in found if not _inside(caller, function))
         known = every[:MOST_CALLERS]
         world.workspace.answers[key] = known
     return known

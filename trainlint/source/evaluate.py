@@ -190,7 +190,9 @@ class Evaluator(World):
         value = self._bound(binding, frame)
         for attribute in name[len(binding.name) :].split(".")[1:]:
             value = self.attribute(value, attribute)
-        return builtin.mutated(self, value, binding, frame, use)
+        if isinstance(value, Tensor) and use is not None:
+            return tensors.written(self, value, binding, frame, use)
+        return builtin.mutated(value, binding, frame)
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
         node = binding.node
@@ -219,8 +221,7 @@ class Evaluator(World):
     def _known_as(self, value: Thing, name: str, node: ast.stmt, frame: Frame) -> Thing:
         """A value that took a name keeps the name and the line."""
         if isinstance(value, Integer):
-            scope = f".{frame.number}" if frame.function is not None else ""
-            return value.named(name, f"{frame.module.name}{scope}.{name}").because(frame.step(node))
+            return _called(value, name, frame).because(frame.step(node))
         match value:
             case Items(name="") | Entries(name=""):
                 return replace(value, name=name)
@@ -329,6 +330,8 @@ class Evaluator(World):
                 return thing
             case Constant() if name == "value":
                 return thing
+            case Opaque() if name in tensors.OF_TENSORS:
+                return Method(thing, name)
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
                 return Opaque(f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence)
@@ -492,11 +495,27 @@ class Evaluator(World):
     def apart(self) -> Evaluator:
         return Evaluator(self.workspace, Path(), callers=False)
 
+    def beneath(self, path: Path) -> Evaluator:
+        inner = Evaluator(self.workspace, path, callers=self.looks_for_callers)
+        inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
+        return inner
+
     def element(self, thing: Thing, node: ast.AST) -> Thing:
         return builtin.element(self, thing, node)
 
     def integer(self, thing: Thing) -> Integer | Unknown:
         return arithmetic.integer(thing, self.workspace.values)
+
+
+def _called(value: Integer, name: str, frame: Frame) -> Integer:
+    """A number under its new name: a module's or a class's is known everywhere, a function's in that function."""
+    if "." in name:
+        return value.named(name.rpartition(".")[2])
+    scope = frame.function
+    if scope is None:
+        return value.named(name, f"{frame.module.name}.{name}")
+    where = scope.name if isinstance(scope, ast.ClassDef) else str(frame.number)
+    return value.named(name, f"{frame.module.name}.{where}.{name}")
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -29,6 +29,7 @@ CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
 FUNCTIONS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)}
 METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
 WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
 NOT_APPLIED = Unknown("no call of this object was found")
 
 
@@ -76,22 +77,21 @@ def _guarded(workspace: Workspace, site: Site) -> Iterator[Fact]:
 
 def sites(workspace: Workspace, module: Module) -> Iterator[Site]:
     """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
-    local = {name for name, full in module.imports.items() if full.rpartition(".")[2] in WORDS | METRICS}
     for node in list(module.parents):
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             continue
         word = node.id if isinstance(node, ast.Name) else node.attr
-        if word in WORDS or word in local:
-            yield from _sites_of(workspace, module, node)
-        elif word in METRICS:
+        full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
+        if full in METRICS:
             yield from _sites_of_metric(workspace, module, node)
+        elif full in WORDS:
+            yield from _sites_of(workspace, module, node, full)
 
 
-def _sites_of(workspace: Workspace, module: Module, node: ast.expr) -> Iterator[Site]:
+def _sites_of(workspace: Workspace, module: Module, node: ast.expr, word: str) -> Iterator[Site]:
     parent = module.parents.get(node)
     is_called = isinstance(parent, ast.Call) and parent.func is node
-    full = module.imports.get(node.id, node.id) if isinstance(node, ast.Name) else getattr(node, "attr", "")
-    if is_called and full.rpartition(".")[2] in FUNCTIONS | METRICS:
+    if is_called and word in FUNCTIONS:
         assert isinstance(parent, ast.Call)
         yield Site(parent, module)
         return
@@ -115,14 +115,15 @@ def _sites_of_metric(workspace: Workspace, module: Module, node: ast.expr) -> It
 def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
     """One fact for each path to a site: each caller, each arm of a branch that matters."""
     make: Callable[[Path], World] = lambda path: Evaluator(workspace, path)  # noqa: E731
-    found: list[Fact] = []
+    found: dict[Fact, Fact] = {}
     for count, (fact, path) in enumerate(worlds(make, lambda world: _fact(world, site)), start=1):
         if fact is not None:
-            found.append(replace(fact, branch=path.steps("branch")))
+            found.setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
         if count == MOST_WORLDS and path.next() is not None:
-            yield from (_given_up(fact) for fact in found[:1])
+            yield from (_given_up(fact) for fact in list(found.values())[:1])
             return
-    yield from dict.fromkeys(found)
+    alone = len(found) == 1
+    yield from (replace(fact, branch=()) if alone else fact for fact in found.values())
 
 
 def _given_up(fact: Fact) -> Fact:
@@ -214,19 +215,27 @@ def _layer(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
     return Unknown("the logits are not traced to a layer")
 
 
+def _is_negative(number: Integer | Unknown) -> bool:
+    return isinstance(number, Integer) and number.maximum is not None and number.maximum < 0
+
+
 def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) -> Targets | Unknown:
+    """What is known of the targets on any path that agrees with this one."""
     if not isinstance(given, Thunk):
         return given or Unknown("the targets are not passed")
-    thing = world.force(given)
-    if not isinstance(thing, Tensor):
-        return Unknown("the targets are not traced", getattr(thing, "name", ""))
-    return Targets(thing.values, tuple(replace(fill, built=built) for fill in thing.fills), thing.evidence)
+    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given))]
+    traced = [thing for thing in things if isinstance(thing, Tensor)]
+    if not traced:
+        return Unknown("the targets are not traced", getattr(things[0], "name", ""))
+    values = dict.fromkeys(value for thing in traced for value in thing.values)
+    fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
+    return Targets(tuple(values), tuple(fills), traced[0].evidence)
 
 
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
     given = _deciding(applied, "ignore_index")
     ignored = _number(world, given, Integer.exact(-100))
-    layer = _layer(world, _input(applied, 0, ("input",)))
+    layer = NOT_ASKED if _is_negative(ignored) else _layer(world, _input(applied, 0, ("input",)))
     built = _decided_by_default(world, ignored, frame)
     targets = _targets(world, _input(applied, 1, ("target",)), built)
     return Loss(
@@ -287,7 +296,7 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
     found = applications(world.workspace, site.module, site.call)
     for call, module in found.items():
         quiet = world.apart()
-        thing = quiet.evaluate(_callable(ast_call(call)), quiet.open_frame(module, call))
+        thing = quiet.evaluate(_callable(call), quiet.open_frame(module, call))
         if not isinstance(thing, Opaque | Unknown):
             return None
     span = site.module.span(site.call)
@@ -299,10 +308,6 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
     if applied.name in LOSSES:
         return Loss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None, NOT_APPLIED)
     return Metric(span, place, span, (), (), name, NOT_APPLIED, NOT_APPLIED, value, None) if given else None
-
-
-def ast_call(call: ast.Call) -> ast.Call:
-    return call
 
 
 def _span(applied: Applied) -> Span | None:

@@ -11,7 +11,7 @@ from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import final
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
-    Arguments, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed,
+    Arguments, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed, identity,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
@@ -208,8 +208,7 @@ def entered(
     world: World, function: FunctionDef, owner: Class, receiver: Thing, given: Arguments | None, node: ast.AST
 ) -> Frame:
     """The frame of a method called on a receiver."""
-    who = (id(receiver.node), receiver.frame.number) if isinstance(receiver, Built) else (id(receiver), 0)
-    number = world.workspace.number("method", id(function), id(node) if given is not None else 0, *who)
+    number = world.workspace.number("method", id(function), id(node) if given is not None else 0, *identity(receiver))
     return Frame(owner.module, function, given, receiver, class_frame(world, owner), number)
 
 

@@ -9,8 +9,9 @@ from trainlint.facts import Fill, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.source import builtin, command_line
 from trainlint.source.binding import least, library_argument
+from trainlint.source.summary import dotted
 from trainlint.source.things import (
-    Arguments, Built, Class, Constant, Entries, External, Frame, Items, Method, Opaque, Partial, Repeated,
+    Arguments, Binding, Built, Class, Constant, Entries, External, Frame, Items, Method, Opaque, Partial, Repeated,
     Tensor, Thing, Thunk,
 )  # fmt: skip
 from trainlint.source.world import World
@@ -21,6 +22,14 @@ FULL = {"torch.full", "torch.full_like", "numpy.full", "numpy.full_like"}
 CONSTRUCTORS = {"torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.LongTensor", "torch.Tensor", "numpy.array", "numpy.asarray"}
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
+OF_TENSORS = frozenset(
+    {
+        "masked_fill", "masked_fill_", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
+        "contiguous", "flatten", "view", "reshape", "long", "detach", "clone", "unsqueeze", "squeeze", "cpu", "cuda", "to",
+    }
+)  # fmt: skip
+"""Methods that only tensors have, or that give back what they are called on: whatever they are called on, its fills stay."""
+
 STILL_OPEN = Unknown("the logits are not traced to a layer")
 
 
@@ -268,6 +277,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
                 return thing
         case Tensor():
             return _tensor_method(world, thing, name, given, node, frame)
+        case Opaque() if name in OF_TENSORS:
+            return _of_opaque(world, thing, name, given, node, frame)
         case Entries() | Items() | Constant():
             found = builtin.method(world, thing, name, given, node, frame)
             if found is not None:
@@ -278,6 +289,34 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
     texts = tuple(each.value for thunk in given.positional if isinstance(each := world.force(thunk), Constant) and isinstance(each.value, str))
     key = ",".join(texts) if texts and len(texts) == len(given.positional) else f"@{id(node)}#{frame.number}"
     return Opaque(f"{label}.{name}({key if texts else ''})", f"{who}.{name}({key})", why, least(name), node, (*texts, name) if texts else ())
+
+
+def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """A tensor's method on something open: what it marks is known all the same."""
+    if name in ("masked_fill", "masked_fill_", "argmax", "argmin", "multinomial"):
+        why = Unknown(f"the logits come from {thing.name}: {thing.why.reason}", thing.why.settle)
+        return _tensor_method(world, Tensor(why, None, evidence=thing.evidence), name, given, node, frame)
+    return thing
+
+
+def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: ast.AST) -> Tensor:
+    """A tensor after the writes ``name[...] = value`` and ``name.masked_fill_(...)`` between its definition and a use."""
+    scope = frame.function or frame.module.tree
+    first, last = getattr(binding.node, "lineno", 0), getattr(use, "lineno", 0)
+    for node in ast.walk(scope):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=target)], value=value) if first < node.lineno <= last:
+                if dotted(target) == binding.name and (number := _fill_value(world, value, frame)):
+                    tensor = tensor.but(fills=(*tensor.fills, Fill(number, frame.module.span(node), "slice write")))
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr="masked_fill_"), args=[_, value])):
+                if first < node.lineno <= last and dotted(target) == binding.name and (number := _fill_value(world, value, frame)):
+                    tensor = tensor.but(fills=(*tensor.fills, Fill(number, frame.module.span(value), "masked_fill_")))
+    return tensor
+
+
+def _fill_value(world: World, node: ast.expr, frame: Frame) -> Integer | None:
+    value = world.evaluate(node, frame)
+    return value if isinstance(value, Integer) else None
 
 
 def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:

@@ -107,6 +107,10 @@ class World(ABC):
         """A fresh world that looks for no callers: what it finds is the same whoever asks."""
 
     @abstractmethod
+    def beneath(self, path: Path) -> World:
+        """A world that answers as this one where this one was asked, and by its own path elsewhere."""
+
+    @abstractmethod
     def lookup(self, name: str, node: ast.AST, frame: Frame) -> Thing: ...
 
     @abstractmethod
