@@ -1,7 +1,7 @@
 """The vocabulary: what can be true of a training program.
 
-An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts hold
-no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
+An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts
+hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
 from __future__ import annotations
@@ -53,6 +53,17 @@ class Layer:
     classes: Integer
     where: Span
 
+    @property
+    def evidence(self) -> tuple[Step, ...]:
+        """The lines that show how many classes it emits; its own line is one of them."""
+        if any((step.where.path, step.where.cell, step.where.row) == self._line for step in self.classes.evidence):
+            return self.classes.evidence
+        return (*self.classes.evidence, Step(f"{self.name} emits {self.classes} classes", self.where))
+
+    @property
+    def _line(self) -> tuple[str, int | None, int]:
+        return self.where.path, self.where.cell, self.where.row
+
 
 @dataclass(frozen=True)
 class Job:
@@ -65,6 +76,17 @@ class Job:
     proof: Proof
     label: str
     evidence: tuple[Step, ...]
+
+    @property
+    def title(self) -> str:
+        """The class as a sentence names it: an entry of a table in quotes, a name as the code spells it."""
+        return repr(self.label) if self.proof is Proof.TABLE else self.label
+
+    @property
+    def lesson(self) -> str:
+        """What a target of this class shows to the model."""
+        shown = {Role.END: "a stop", Role.BLANK: "a blank", Role.NO_OBJECT: "an empty place"}
+        return shown.get(self.role, self.title)
 
 
 @dataclass(frozen=True)

@@ -151,11 +151,11 @@ class Integer:
 
     def because(self, *steps: Step) -> Integer:
         """The same number with more evidence."""
-        return replace(self, evidence=_joined(self.evidence, steps))
+        return replace(self, evidence=joined(self.evidence, steps))
 
     def assuming(self, step: Step) -> Integer:
         """The same number, resting on a default that a caller may change."""
-        return replace(self, assumed=_joined(self.assumed, (step,)))
+        return replace(self, assumed=joined(self.assumed, (step,)))
 
     def named(self, name: str, origin: str = "") -> Integer:
         """The same number, having passed unchanged through a name or a look-up string."""
@@ -164,7 +164,7 @@ class Integer:
 
     def _with(self, constant: int, terms: dict[Symbol, int], other: Integer) -> Integer:
         kept = tuple(sorted((symbol, times) for symbol, times in terms.items() if times))
-        evidence, assumed = _joined(self.evidence, other.evidence), _joined(self.assumed, other.assumed)
+        evidence, assumed = joined(self.evidence, other.evidence), joined(self.assumed, other.assumed)
         return Integer(constant, kept, evidence, assumed)
 
     def __str__(self) -> str:
@@ -182,10 +182,14 @@ class Integer:
         return _sum(sorted(words, key=lambda word: word[0]))
 
 
+def joined(*groups: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Every line of evidence once, in the order of the groups."""
+    return tuple(dict.fromkeys(step for group in groups for step in group))
+
+
 def taken(*numbers: Integer | Unknown | None) -> tuple[Step, ...]:
     """The defaults on which these numbers rest, each once."""
-    known = (number for number in numbers if isinstance(number, Integer))
-    return tuple(dict.fromkeys(step for number in known for step in number.assumed))
+    return joined(*(number.assumed for number in numbers if isinstance(number, Integer)))
 
 
 def given(steps: tuple[Step, ...]) -> str:
@@ -210,10 +214,6 @@ def _spelled(symbol: Symbol, called: Counter[str]) -> str:
 def _sum(words: list[tuple[bool, str]]) -> str:
     (less, first), *rest = words
     return " ".join(["-" * less + first, *(f"{'-' if less else '+'} {word}" for less, word in rest)])
-
-
-def _joined(first: tuple[Step, ...], second: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
 
 
 class Role(Enum):

@@ -1,7 +1,7 @@
 """What names say: the words of an identifier or look-up string in, the roles of the class index behind it out.
 
-Words only: what a project *does* with an index is the linker's work. A role that the words leave open is left out, since
-a role that is not there costs more than one that is missed.
+Words only: what a project *does* with an index is the linker's work. A role that the words leave open is left out,
+since a role that is not there costs more than one that is missed.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ def _all(text: str) -> frozenset[str]:
 
 _IDS = _all("id ids token tokens tok symbol sym tag class label marker")
 _COMPANY = _IDS | _all(
-    """idx ix index value val of code char word text transcript sequence seq sentence sent turn utterance document speech
-    audio acoustic mel semantic codec target tgt trg source src decoder dec encoder generation gen special default pred im
-    header bos sos eos eot pad padding ctc"""
+    """idx ix index value val of code char word text transcript sequence seq sentence sent turn utterance document
+    speech audio acoustic mel semantic codec target tgt trg source src decoder dec encoder generation gen special
+    default pred im header bos sos eos eot pad padding ctc"""
 )
-"""What may stand beside an everyday word: ``end_of_text``, ``stop_token_id``; but ``stop_epoch``, ``end_logits`` not."""
+"""What may stand beside an everyday word: ``end_of_text``, ``stop_token_id``; ``stop_epoch`` is no class index."""
 
 _BARE: frozenset[str] = frozenset()
 """No company needed: brackets, capitals or a table of tokens around the name say enough."""
@@ -95,17 +95,18 @@ _TOKENS = _all("id token tokens tok symbol")
 """What makes ``mask`` a token; a ``mask_label`` is a picture."""
 
 _MEASURES = _all(
-    """len length lengths size sizes count num number ratio rate prob probs probability logit logits log weight weights coef
-    coeff coefficient penalty bias scale loss losses score scores threshold factor mask masks pos position positions offset
-    offsets embed embeds embedding embeddings emb epoch epochs step steps iter iters time times ms sec frame frames row rows
-    col cols line lines point points path file name names dir mode side left right top bottom multiple to fn func width
-    height layer head proj idxs indices list cumsum"""
+    """len length lengths size sizes count num number ratio rate prob probs probability logit logits log weight
+    weights coef coeff coefficient penalty bias scale loss losses score scores threshold factor mask masks pos
+    position positions offset offsets embed embeds embedding embeddings emb epoch epochs step steps iter iters time
+    times ms sec frame frames row rows col cols line lines point points path file name names dir mode side left right
+    top bottom multiple to fn func width height layer head proj idxs indices list cumsum"""
 )
 """A name that ends in one of these measures something, and is no class index."""
 
 _FLAGS = _all(
-    """add use is has with early num n max min skip strip remove drop keep should can append prepend allow include exclude
-    return force first last next prev previous seen index get set move insert find make check apply create replace"""
+    """add use is has with early num n max min skip strip remove drop keep should can append prepend allow include
+    exclude return force first last next prev previous seen index get set move insert find make check apply create
+    replace"""
 )
 """A name that begins with one of these is a flag, a count, a position or a function."""
 
