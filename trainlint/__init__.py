@@ -1,16 +1,45 @@
 """Find training bugs that the loss curve cannot show.
 
-This module is the whole API that a rule may use: the facts to ask for, the findings to answer with, and the decorator that
-joins the two.
+This module is the whole API that a rule may use: the facts to ask for, the findings to answer with, the words
+that names are read by, and the decorator that joins them.
 """
 
-from trainlint.facts import CtcLoss, Fact, Facts, Fill, Job, Layer, Loss, Metric, Targets, Unjudged
+from trainlint.facts import Crash, CtcLoss, Fact, Facts, Fill, Job, Layer, Loss, Metric, Targets, Unjudged, Unreadable
 from trainlint.finding import Finding, Severity
+from trainlint.knowledge.roles import END_TEXT_IDS, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown
+from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown, given, joined, taken
 
 __all__ = [
-    "CtcLoss", "Fact", "Facts", "Fill", "Finding", "Integer", "Job", "Layer", "Loss", "Metric", "Position", "Proof",
-    "Role", "Rule", "Severity", "Span", "Step", "Symbol", "Table", "Targets", "Unjudged", "Unknown", "rule",
+    "END_TEXT_IDS",
+    "Crash",
+    "CtcLoss",
+    "Fact",
+    "Facts",
+    "Fill",
+    "Finding",
+    "Integer",
+    "Job",
+    "Layer",
+    "Loss",
+    "Metric",
+    "Position",
+    "Proof",
+    "Role",
+    "Rule",
+    "Severity",
+    "Span",
+    "Step",
+    "Symbol",
+    "Table",
+    "Targets",
+    "Unjudged",
+    "Unknown",
+    "Unreadable",
+    "given",
+    "joined",
+    "roles",
+    "rule",
+    "taken",
 ]

@@ -1,7 +1,7 @@
 """The vocabulary: what can be true of a training program.
 
-An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts hold no
-syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
+An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts
+hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class Unjudged:
 class Fact:
     """Something that holds where ``call`` starts.
 
-    ``argument`` is the place of the deciding argument (the call, where a default decides), ``built`` the construction of
-    the object that is called. ``context`` names the caller through which this was seen, ``branch`` the arm of an ``if``.
+    ``argument`` is the place of the deciding argument (the call, where a default decides), ``built`` the construction
+    of the object that is called. ``context`` names the caller through which this was seen, ``branch`` the arm of an
+    ``if``.
     """
 
     call: Span
@@ -52,20 +53,50 @@ class Layer:
     classes: Integer
     where: Span
 
+    @property
+    def evidence(self) -> tuple[Step, ...]:
+        """The lines that show how many classes it emits; its own line is one of them."""
+        if any((step.where.path, step.where.cell, step.where.row) == self._line for step in self.classes.evidence):
+            return self.classes.evidence
+        return (*self.classes.evidence, Step(f"{self.name} emits {self.classes} classes", self.where))
+
+    @property
+    def _line(self) -> tuple[str, int | None, int]:
+        return self.where.path, self.where.cell, self.where.row
+
 
 @dataclass(frozen=True)
 class Job:
-    """What the project makes of one class index: its role, how that is known, and the lines that show it."""
+    """What the project makes of one class index: its role, how that is known, and the lines that show it.
+
+    ``label`` is what the project calls the class: a name (``stop_id``) or the entry of its table, without quotes.
+    """
 
     role: Role
     proof: Proof
     label: str
     evidence: tuple[Step, ...]
 
+    @property
+    def title(self) -> str:
+        """The class as a sentence names it: an entry of a table in quotes, a name as the code spells it."""
+        return repr(self.label) if self.proof is Proof.TABLE else self.label
+
+    @property
+    def lesson(self) -> str:
+        """What a target of this class shows to the model."""
+        shown = {Role.END: "a stop", Role.BLANK: "a blank", Role.NO_OBJECT: "an empty place"}
+        return shown.get(self.role, self.title)
+
 
 @dataclass(frozen=True)
 class Fill:
-    """A value written into targets where there is no answer: padding, a masked prompt."""
+    """A value written into targets where there is no answer: padding, a masked prompt.
+
+    ``how`` completes "targets are ... 0": ``padded by pad_sequence with``, ``overwritten with``. ``built`` is the
+    construction of the wrapper whose own default decides what the loss skips. A loss that is masked or weighted by hand
+    has no fills.
+    """
 
     value: Integer
     where: Span
@@ -77,10 +108,13 @@ class Fill:
 class Targets:
     """What is known of the targets: the values that real answers take, and what fills the rest.
 
-    ``lowest`` and ``highest`` bound the real answers where the code shows both (argmax, randint, a label map).
+    ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
+    them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range.
     """
 
     values: tuple[Integer, ...] = ()
+    lowest: Integer | None = None
+    highest: Integer | None = None
     fills: tuple[Fill, ...] = ()
     evidence: tuple[Step, ...] = ()
 
@@ -89,17 +123,19 @@ class Targets:
 class Loss(Fact):
     """A cross-entropy over class indices: its logits' layer, the index it skips, and its targets.
 
-    ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside`` names
-    the library model that computes the loss itself.
+    ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside``
+    names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
+    a class.
     """
 
     function: str
     layer: Layer | Unknown
     ignore_index: Integer | Unknown
     is_default: bool
-    job: Job | None | Unknown
+    job: Job | Unknown | None
     targets: Targets | Unknown
     inside: str = ""
+    twin: Layer | None = None
 
     @property
     def position(self) -> Position | Unknown:
@@ -107,6 +143,7 @@ class Loss(Fact):
         return _position(self.ignore_index, self.layer)
 
     def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the index is a class, or what the class is for."""
         yield from _open(self, "does the loss skip a class", self.position, self.job)
 
 
@@ -121,13 +158,15 @@ class Metric(Fact):
     declared: Integer | Unknown
     layer: Layer | Unknown
     ignore_index: Integer | Unknown
-    job: Job | None | Unknown
+    job: Job | Unknown | None
 
     @property
     def position(self) -> Position | Unknown:
+        """Where the index stands against the classes of the layer."""
         return _position(self.ignore_index, self.layer)
 
     def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the index is a class, or what the class is for."""
         yield from _open(self, "does the metric skip a class", self.position, self.job)
 
 
@@ -139,13 +178,15 @@ class CtcLoss(Fact):
     layer: Layer | Unknown
     blank: Integer | Unknown
     is_default: bool
-    job: Job | None | Unknown
+    job: Job | Unknown | None
 
     @property
     def position(self) -> Position | Unknown:
+        """Where the index stands against the classes of the layer."""
         return _position(self.blank, self.layer)
 
     def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the index is a class, or what the class is for."""
         yield from _open(self, "is the blank a symbol", self.position, self.job)
 
 
@@ -175,7 +216,7 @@ def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Un
     return index.position(layer.classes) or Unknown(f"{index} against {layer.classes} classes is open", symbols)
 
 
-def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | None | Unknown) -> Iterator[Unjudged]:
+def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Unknown | None) -> Iterator[Unjudged]:
     if isinstance(position, Unknown):
         yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
@@ -189,6 +230,7 @@ class Facts:
         self._facts = tuple(facts)
 
     def of(self, kind: type[F]) -> Iterator[F]:
+        """The facts of one kind, in the order in which they were seen."""
         return (fact for fact in self._facts if isinstance(fact, kind))
 
     def __iter__(self) -> Iterator[Fact]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -36,14 +37,14 @@ class Position(Enum):
 
 @dataclass(frozen=True, order=True)
 class Symbol:
-    """A number nobody settled: ``name`` is how the reader knows it, ``origin`` makes it this one and no other.
+    """A number nobody settled: ``name`` is how the reader knows it, ``origin`` alone makes it this one and no other.
 
     ``minimum`` is what is known for sure: a size is at least 1, an id at least 0.
     """
 
-    name: str
+    name: str = field(compare=False)
     origin: str
-    minimum: int | None = None
+    minimum: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Table:
     complete: bool = True
 
     def label(self, number: int) -> str | None:
+        """The label behind an id, if it is known."""
         return dict(self.entries).get(number)
 
 
@@ -90,14 +92,17 @@ class Integer:
 
     @classmethod
     def exact(cls, number: int) -> Integer:
+        """A number that the code spells out."""
         return cls(int(number))
 
     @classmethod
     def symbol(cls, symbol: Symbol) -> Integer:
+        """A number that the code only names."""
         return cls(0, ((symbol, 1),), names=(symbol.name,), origins=(symbol.origin,))
 
     @property
     def number(self) -> int | None:
+        """The exact value, if there is one."""
         return None if self.terms else self.constant
 
     @property
@@ -112,6 +117,7 @@ class Integer:
 
     @property
     def maximum(self) -> int | None:
+        """The greatest value that the symbols allow, if they allow one."""
         least = (-self).minimum
         return None if least is None else -least
 
@@ -128,6 +134,7 @@ class Integer:
         return self + -other
 
     def times(self, factor: int) -> Integer:
+        """This number, ``factor`` times."""
         return self._with(self.constant * factor, {symbol: times * factor for symbol, times in self.terms}, self)
 
     def position(self, width: Integer) -> Position | None:
@@ -144,11 +151,11 @@ class Integer:
 
     def because(self, *steps: Step) -> Integer:
         """The same number with more evidence."""
-        return replace(self, evidence=_joined(self.evidence, steps))
+        return replace(self, evidence=joined(self.evidence, steps))
 
     def assuming(self, step: Step) -> Integer:
         """The same number, resting on a default that a caller may change."""
-        return replace(self, assumed=_joined(self.assumed, (step,)))
+        return replace(self, assumed=joined(self.assumed, (step,)))
 
     def named(self, name: str, origin: str = "") -> Integer:
         """The same number, having passed unchanged through a name or a look-up string."""
@@ -157,20 +164,56 @@ class Integer:
 
     def _with(self, constant: int, terms: dict[Symbol, int], other: Integer) -> Integer:
         kept = tuple(sorted((symbol, times) for symbol, times in terms.items() if times))
-        evidence, assumed = _joined(self.evidence, other.evidence), _joined(self.assumed, other.assumed)
+        evidence, assumed = joined(self.evidence, other.evidence), joined(self.assumed, other.assumed)
         return Integer(constant, kept, evidence, assumed)
 
     def __str__(self) -> str:
-        """As a reader writes it: ``1024``, ``vocab_size + 1``, ``2*n - 1``."""
-        words = [f"{'-' if times < 0 else '+'} {'' if abs(times) == 1 else f'{abs(times)}*'}{symbol.name}"
-                 for symbol, times in self.terms]
+        """As a reader writes it.
+
+        >>> n, m = (Integer.symbol(Symbol("len(tags)", origin)) for origin in ("a.py", "b.py"))
+        >>> str(n + Integer.exact(1)), str(Integer.exact(7) - n.times(2)), str(n - m)
+        ('len(tags) + 1', '7 - 2*len(tags)', 'len(tags)@a.py - len(tags)@b.py')
+        """
+        called = Counter(symbol.name for symbol, _ in self.terms)
+        parts = sorted((_spelled(symbol, called), times) for symbol, times in self.terms)
+        words = [(times < 0, name if abs(times) == 1 else f"{abs(times)}*{name}") for name, times in parts]
         if self.constant or not words:
-            words.append(f"{'-' if self.constant < 0 else '+'} {abs(self.constant)}")
-        return " ".join(words).removeprefix("+ ").replace("- ", "-", 1 if words[0][0] == "-" else 0)
+            words.append((self.constant < 0, str(abs(self.constant))))
+        return _sum(sorted(words, key=lambda word: word[0]))
 
 
-def _joined(first: tuple[Step, ...], second: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
+def joined(*groups: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Every line of evidence once, in the order of the groups."""
+    return tuple(dict.fromkeys(step for group in groups for step in group))
+
+
+def taken(*numbers: Integer | Unknown | None) -> tuple[Step, ...]:
+    """The defaults on which these numbers rest, each once."""
+    return joined(*(number.assumed for number in numbers if isinstance(number, Integer)))
+
+
+def given(steps: tuple[Step, ...]) -> str:
+    """The end of a message that rests on these defaults; empty without any.
+
+    >>> given((Step("pad_index = 0", Span("config.py", 9)),))
+    ', given the default pad_index = 0'
+    """
+    texts = list(dict.fromkeys(step.text for step in steps))
+    return f", given the default{'s' if len(texts) > 1 else ''} {' and '.join(texts)}" if texts else ""
+
+
+def _spelled(symbol: Symbol, called: Counter[str]) -> str:
+    """A symbol as one factor: in brackets if its name is a sum itself, with its origin if two are called the same."""
+    name, bare = "", symbol.name
+    while name != bare:
+        name, bare = bare, re.sub(r"[(\[][^()\[\]]*[)\]]", "", bare)
+    spelled = symbol.name if re.fullmatch(r"[\w.]*", bare) else f"({symbol.name})"
+    return f"{spelled}@{symbol.origin}" if called[symbol.name] > 1 else spelled
+
+
+def _sum(words: list[tuple[bool, str]]) -> str:
+    (less, first), *rest = words
+    return " ".join(["-" * less + first, *(f"{'-' if less else '+'} {word}" for less, word in rest)])
 
 
 class Role(Enum):

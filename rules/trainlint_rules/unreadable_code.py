@@ -1,0 +1,41 @@
+"""TL902: A file cannot be read as Python.
+
+A file with a syntax error, or with bytes that its encoding does not allow, is not judged: no rule can say anything
+about it, and a chain of names that leads through it ends there. A linter that skipped it quietly would call the
+project clean.
+
+To fix it, mend the syntax, or declare the encoding in the first line. A file that needs a newer Python than the one
+that runs trainlint is readable from there; run trainlint with that one. A file that is no Python program, such as a
+template, belongs under ``exclude``.
+
+Bad:
+
+    def step(loss, optimizer):
+        loss.backward(
+        optimizer.step()
+
+Good:
+
+    def step(loss, optimizer):
+        loss.backward()
+        optimizer.step()
+
+Severity. Always an error: what was not read was not checked.
+
+Silent for files that are excluded.
+"""
+
+from collections.abc import Iterator
+
+from trainlint import Finding, Unreadable, rule
+
+
+@rule("TL902")
+def unreadable_code(file: Unreadable) -> Iterator[Finding]:
+    """Report a file that could not be judged."""
+    yield Finding(
+        file.call,
+        f"this file cannot be read as Python: {file.reason}",
+        "nothing in it is judged, and nothing that is defined in it is known elsewhere",
+        help="mend the file, or exclude it if it is no Python program",
+    )
