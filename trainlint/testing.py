@@ -65,7 +65,8 @@ def reported(folder: Path, findings: Iterable[Finding]) -> set[Mark]:
 def findings(folder: Path, rules: Iterable[Rule] | None = None) -> list[Finding]:
     """What linting a folder as a project of its own reports; by default by every rule that is on."""
     root = folder.resolve()
-    project = Project(str(root), tuple(map(str, sources(root))))
+    search = tuple(str(folder) for folder in (root / "src",) if folder.is_dir())
+    project = Project(str(root), tuple(map(str, sources(root))), search)
     chosen = [rule for rule in installed().values() if rule.on] if rules is None else rules
     return lint(observe(project, sites(project)), chosen)
 
