@@ -1,0 +1,162 @@
+"""Every fixture folder is a test: read it and compare with its marks, run it and compare with what torch did.
+
+Nothing is listed by hand: a folder ``fixtures/<rule_name>/bad_*`` or ``good_*`` is enough.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainlint.finding import Finding, Severity
+from trainlint.rule import Rule, installed
+from trainlint.testing import Mark, expected, findings, quiet, reported
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+FOLDERS = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))
+PROCESSES = 2
+CANNOT_RUN = "# cannot run: "
+NEEDS = "# needs: "
+
+
+def name_of(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"
+
+
+def why_not_run(folder: Path) -> str | None:
+    """What the first line of the entry says against running it here."""
+    entry = folder / "train.py"
+    if not entry.exists():
+        return None
+    first = entry.read_text().partition("\n")[0]
+    if first.startswith(CANNOT_RUN):
+        return first.removeprefix(CANNOT_RUN)
+    missing = [name for name in _needs(first) if find_spec(name) is None]
+    return f"needs {', '.join(missing)}" if missing else None
+
+
+def _needs(first: str) -> list[str]:
+    return first.removeprefix(NEEDS).split(", ") if first.startswith(NEEDS) else []
+
+
+RUNNABLE = [folder for folder in FOLDERS if (folder / "train.py").exists() and not why_not_run(folder)]
+each_folder = pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+each_runnable = pytest.mark.parametrize("folder", RUNNABLE, ids=name_of)
+
+
+@pytest.fixture(scope="session")
+def runs() -> dict[str, dict[str, Any]]:
+    """What torch did in each fixture; a few processes share them, because importing torch is most of the time."""
+    pytest.importorskip("torch")
+    command = [sys.executable, "-B", str(Path(__file__).with_name("torch_oracle.py"))]
+    shares = [RUNNABLE[start::PROCESSES] for start in range(PROCESSES)]
+    started = [
+        subprocess.Popen([*command, *map(str, share)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for share in shares
+        if share
+    ]
+    results: dict[str, dict[str, Any]] = {}
+    for process in started:
+        output, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        results |= json.loads(output)
+    return results
+
+
+@each_folder
+def test_fixture_gets_the_findings_it_expects_and_no_more(folder: Path) -> None:
+    assert sorted(reported(folder, findings(folder)), key=_place) == sorted(expected(folder), key=_place)
+
+
+@each_folder
+def test_folder_name_says_which_twin_it_is(folder: Path) -> None:
+    """The bad twin has a mark of the rule whose folder it lies in; the good one at most a note of another rule."""
+    code = _rule_of(folder).code
+    marks = expected(folder)
+    if folder.name.startswith("bad_"):
+        assert any(mark.code == code for mark in marks)
+    else:
+        assert not any(mark.code == code or mark.severity is not Severity.NOTE for mark in marks)
+
+
+@pytest.mark.parametrize("rule", installed().values(), ids=lambda rule: str(rule.code))
+def test_every_rule_has_a_bad_and_a_good_twin(rule: Rule) -> None:
+    folder = FIXTURES / rule.name.replace("-", "_")
+    if rule.code.startswith("TL9"):
+        pytest.skip("a fault of the tool, or a file that is no Python, cannot be a project that trains")
+    assert list(folder.glob("bad_*"))
+    assert list(folder.glob("good_*"))
+
+
+@each_folder
+def test_fixture_trains_from_an_entry_of_its_own(folder: Path) -> None:
+    assert (folder / "train.py").exists()
+
+
+@each_runnable
+def test_fixture_really_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
+    run = runs[str(folder)]
+    assert run["error"] is None, run["error"]
+    assert run["losses"], "no loss of PyTorch was called"
+
+
+@pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "sentinel_collision"], ids=name_of)
+def test_torch_drops_targets_in_the_bad_twin_only(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
+    """PyTorch is the oracle: targets vanish where we say so, and a good twin that drops some says why this is right."""
+    dropping = [loss for loss in runs[str(folder)]["losses"] if loss["dropped"]]
+    assert all(loss["silent"] for loss in dropping)
+    if folder.name.startswith("bad_"):
+        assert dropping
+        return
+    inside = [loss for loss in dropping if 0 <= loss["ignored"] < loss["width"]]
+    assert not inside or quiet(folder, "TL101")
+
+
+@pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "ctc_blank_collision"], ids=name_of)
+def test_torch_is_given_the_blank_as_a_symbol_in_the_bad_twin_only(
+    folder: Path, runs: dict[str, dict[str, Any]]
+) -> None:
+    spelled = [loss for loss in runs[str(folder)]["losses"] if loss["dropped"]]
+    assert bool(spelled) == folder.name.startswith("bad_")
+
+
+@pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "sentinel_collision"], ids=name_of)
+def test_an_error_of_the_reader_is_confirmed_by_the_run(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
+    """Where a collision is reported, the loss call that it names did drop targets."""
+    ran = runs[str(folder)]["losses"]
+    for finding in (each for each in findings(folder) if each.code == "TL101"):
+        there = [loss for loss in ran if _is_call(finding, loss)]
+        assert not there or any(loss["dropped"] for loss in there), f"nothing was dropped at {finding.call}"
+
+
+def test_a_collision_that_rests_on_a_default_names_the_default() -> None:
+    for folder in sorted((FIXTURES / "sentinel_collision").glob("bad_*_default")):
+        (finding,) = (each for each in findings(folder) if each.code == "TL101")
+        assert finding.assumed, name_of(folder)
+
+
+def test_a_collision_on_one_branch_is_a_warning_that_names_the_branch() -> None:
+    for folder in sorted((FIXTURES / "sentinel_collision").glob("bad_one_branch_*")):
+        (finding,) = (each for each in findings(folder) if each.code == "TL101")
+        assert finding.severity is Severity.WARNING
+        assert any(step.text.startswith(("if", "elif", "else")) for step in finding.because), finding.because
+
+
+def _is_call(finding: Finding, loss: dict[str, Any]) -> bool:
+    call = finding.call
+    return call is not None and call.path == loss["file"] and call.row <= loss["row"] <= call.end_row
+
+
+def _rule_of(folder: Path) -> Rule:
+    (rule,) = (rule for rule in installed().values() if rule.name.replace("-", "_") == folder.parent.name)
+    return rule
+
+
+def _place(mark: Mark) -> tuple[str, int, str]:
+    return mark.file, mark.row, mark.code

@@ -1,0 +1,60 @@
+"""A rule's page is its documentation and its first test."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from trainlint.rule import Rule, installed
+from trainlint.testing import findings
+
+RULES = list(installed().values())
+EXAMPLE = r"^{heading}:\n\n((?: {{4}}.*\n?|\n)+)"
+EXAMPLES = [rule for rule in RULES if re.search(EXAMPLE.format(heading="Bad"), rule.page, re.MULTILINE)]
+
+
+def example(rule: Rule, heading: str) -> str:
+    body = re.search(EXAMPLE.format(heading=heading), rule.page, re.MULTILINE)
+    assert body, f"the page of {rule.code} has no example under {heading}:"
+    return textwrap.dedent(body[1])
+
+
+def codes(text: str, folder: Path) -> set[str]:
+    """The codes found in a project that is this one text."""
+    folder.mkdir()
+    (folder / "train.py").write_text(text)
+    return {finding.code for finding in findings(folder, RULES)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
+def test_page_starts_with_its_code_and_one_sentence(rule: Rule) -> None:
+    first, _, rest = rule.page.partition("\n")
+    assert re.fullmatch(rf"{rule.code}: [a-z0-9].{{10,110}}\.", first)
+    assert rest.startswith("\n")
+    assert ". " not in rule.summary
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
+def test_rule_module_and_function_share_one_name(rule: Rule) -> None:
+    assert rule.name.replace("-", "_") == rule.check.__name__ == rule.check.__module__.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
+def test_page_shows_a_bad_and_a_good_example(rule: Rule) -> None:
+    if rule.code.startswith("TL9"):
+        pytest.skip("a fault of the tool has no example in Python")
+    assert example(rule, "Bad")
+    assert example(rule, "Good")
+
+
+@pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: str(rule.code))
+def test_bad_example_fires_exactly_its_code(rule: Rule, tmp_path: Path) -> None:
+    assert codes(example(rule, "Bad"), tmp_path / "bad") == {rule.code}
+
+
+@pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: str(rule.code))
+def test_good_example_is_silent(rule: Rule, tmp_path: Path) -> None:
+    assert codes(example(rule, "Good"), tmp_path / "good") == set()

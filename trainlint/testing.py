@@ -1,0 +1,76 @@
+"""For rule packs too: a fixture is a small project that says what it expects, on the line where it expects it.
+
+A folder goes in, marks come out: those that its comments state, and those that linting it reports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from trainlint.finding import Finding, Severity
+from trainlint.lint import lint
+from trainlint.rule import Rule, installed
+from trainlint.source import Project, observe, sites
+
+LEVELS = {"expect": Severity.ERROR, "warn": Severity.WARNING, "note": Severity.NOTE}
+
+MARK = re.compile(rf"# (?P<level>{'|'.join(LEVELS)}): (?P<code>[A-Z]+\d+)\b")
+
+QUIET = re.compile(r"# quiet: (?P<code>[A-Z]+\d+) (?P<reason>\S.*)")
+"""A remark of a good twin: this line looks like the bug, and here is why it is none."""
+
+
+class Mark(NamedTuple):
+    """One finding as a fixture's comment states it, or as a finding reads in the same form."""
+
+    file: str
+    row: int
+    code: str
+    severity: Severity
+
+
+def marks(file: str, text: str) -> Iterator[Mark]:
+    """The marks written in one file.
+
+    >>> [str(mark.severity.value) for mark in marks("train.py", "x = 1\\nloss(x)  # expect: TL101  # note: TL102")]
+    ['error', 'note']
+    """
+    for row, line in enumerate(text.splitlines(), start=1):
+        for mark in MARK.finditer(line):
+            yield Mark(file, row, mark["code"], LEVELS[mark["level"]])
+
+
+def expected(folder: Path) -> set[Mark]:
+    """Every mark in the Python files of a fixture; paths are relative to the fixture."""
+    return {mark for file in sources(folder) for mark in marks(file.relative_to(folder).as_posix(), file.read_text())}
+
+
+def quiet(folder: Path, code: str) -> list[str]:
+    """Why the fixture says that lines which look like this bug are none."""
+    remarks = (remark for file in sources(folder) for remark in QUIET.finditer(file.read_text()))
+    return [remark["reason"] for remark in remarks if remark["code"] == code]
+
+
+def reported(folder: Path, findings: Iterable[Finding]) -> set[Mark]:
+    """Findings in the form of marks."""
+    return {
+        Mark(Path(finding.where.path).relative_to(folder).as_posix(), finding.where.row, finding.code, finding.severity)
+        for finding in findings
+    }
+
+
+def findings(folder: Path, rules: Iterable[Rule] | None = None) -> list[Finding]:
+    """What linting a folder as a project of its own reports; by default by every rule that is on."""
+    root = folder.resolve()
+    search = tuple(str(folder) for folder in (root / "src",) if folder.is_dir())
+    project = Project(str(root), tuple(map(str, sources(root))), search)
+    chosen = [rule for rule in installed().values() if rule.on] if rules is None else rules
+    return lint(observe(project, sites(project)), chosen)
+
+
+def sources(folder: Path) -> list[Path]:
+    """The Python files of a fixture, sorted."""
+    return sorted(folder.rglob("*.py"))
