@@ -10,6 +10,8 @@ from trainlint.rule import Rule, rule
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown
 
+__version__ = "0.1.0"
+
 __all__ = [
     "CtcLoss", "Fact", "Facts", "Fill", "Finding", "Integer", "Job", "Layer", "Loss", "Metric", "Position", "Proof",
     "Role", "Rule", "Severity", "Span", "Step", "Symbol", "Table", "Targets", "Unjudged", "Unknown", "rule",

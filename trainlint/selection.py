@@ -6,7 +6,7 @@ A selector is a code, the beginning of codes, a rule's name, or ALL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trainlint.facts import Crash, Unreadable
 from trainlint.rule import Rule
@@ -26,6 +26,7 @@ class Selection:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     extend_ignore: tuple[str, ...] = ()
+    origin: str = field(default="", compare=False)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -37,11 +38,21 @@ class Selection:
 
 
 def matches(selector: str, code: str, name: str) -> bool:
-    """
+    """Whether a selector speaks of a rule.
+
     >>> matches("TL1", "TL101", "sentinel-collision"), matches("sentinel", "TL101", "sentinel-collision")
     (True, False)
     """
-    return selector in {EVERYTHING, name} or bool(selector) and code.startswith(selector)
+    return strength(selector, code, name) >= 0
+
+
+def strength(selector: str, code: str, name: str) -> int:
+    """How specific a selector is about a rule: -1 if it is about others, 0 for ALL, at most the length of the code."""
+    if selector == EVERYTHING:
+        return 0
+    if selector == name:
+        return len(code)
+    return len(selector) if selector and code.startswith(selector) else -1
 
 
 def chosen(rules: Iterable[Rule], selections: Sequence[Selection]) -> list[Rule]:
@@ -55,7 +66,7 @@ def chosen(rules: Iterable[Rule], selections: Sequence[Selection]) -> list[Rule]
     known = list(rules)
     for selection in selections:
         for selector in (*selection.wanted, *selection.unwanted):
-            require_known(selector, known)
+            require_known(selector, known, selection.origin)
     return [rule for rule in known if always_runs(rule) or _is_chosen(rule, selections)]
 
 
@@ -64,12 +75,17 @@ def always_runs(rule: Rule) -> bool:
     return rule.wants in {Unreadable, Crash}
 
 
-def require_known(selector: str, rules: Iterable[Rule]) -> None:
+def require_known(selector: str, rules: Iterable[Rule], origin: str) -> None:
+    """Accept a selector that matches a rule.
+
+    Raises:
+        UnknownSelector: it matches none; the message names where it was said and what was probably meant.
+    """
     known = list(rules)
-    if any(matches(selector, rule.code, rule.name) for rule in known):
+    if selector == EVERYTHING or any(matches(selector, rule.code, rule.name) for rule in known):
         return
     words = [word for rule in known for word in (rule.code, rule.name)]
-    raise UnknownSelector(f"unknown rule {selector!r}{did_you_mean(selector, words)}")
+    raise UnknownSelector(f"{origin}: unknown rule {selector!r}{did_you_mean(selector, words)}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -88,14 +104,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def _is_chosen(rule: Rule, selections: Sequence[Selection]) -> bool:
     on = rule.on
     for selection in selections:
-        on = on if selection.select is None else False
-        wanted, unwanted = _strength(selection.wanted, rule), _strength(selection.unwanted, rule)
+        on = on and selection.select is None
+        wanted, unwanted = _strongest(selection.wanted, rule), _strongest(selection.unwanted, rule)
         if max(wanted, unwanted) >= 0:
             on = wanted > unwanted
     return on
 
 
-def _strength(selectors: Iterable[str], rule: Rule) -> int:
-    """How specific the best matching selector is; -1 if none matches, 0 for ALL."""
-    strengths = {rule.name: len(rule.code), EVERYTHING: 0}
-    return max((strengths.get(each, len(each)) for each in selectors if matches(each, rule.code, rule.name)), default=-1)
+def _strongest(selectors: Iterable[str], rule: Rule) -> int:
+    return max((strength(each, rule.code, rule.name) for each in selectors), default=-1)
