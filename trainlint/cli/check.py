@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trainlint import config
 from trainlint.check import Request, check
 from trainlint.cli import UsageError, complain
-from trainlint.cli.options import Said
+from trainlint.cli.options import COMMANDS, Said
 from trainlint.config import ConfigError, Layer
 from trainlint.report import Report, filename, text
 from trainlint.selection import UnknownSelector, did_you_mean
