@@ -11,6 +11,8 @@ from trainlint.rule import Rule, rule
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown, given, joined, taken
 
+__version__ = "0.1.0"
+
 __all__ = [
     "END_TEXT_IDS",
     "Crash",

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from trainlint.facts import Fact, Facts
+from trainlint.facts import Crash, Fact, Facts
 from trainlint.finding import Finding, Severity
 from trainlint.rule import Rule
 
 
 def lint(facts: Facts, rules: Iterable[Rule]) -> list[Finding]:
-    """Every finding once per code and place, with its worst verdict, sorted by place."""
-    found = [finding for rule in rules for finding in _weighed(rule, facts)]
+    """Every finding once per code and place, with its worst verdict, sorted by place.
+
+    Where a rule raises, the rules that ask for ``Crash`` report it and all others are judged as before.
+
+    Raises:
+        RuntimeError: there is a crash that none of the rules reports.
+    """
+    chosen = tuple(rules)
+    crashes: list[Crash] = []
+    found = [finding for rule in chosen for finding in _weighed(rule, facts, crashes)]
+    for rule in _reporters(chosen, [*facts.of(Crash), *crashes]):
+        found.extend(finding for crash in crashes for finding in rule.run(crash))
     return sorted(found, key=lambda finding: (finding.where, finding.code, finding.message))
 
 
-def _weighed(rule: Rule, facts: Facts) -> Iterator[Finding]:
+def _reporters(rules: Iterable[Rule], crashes: Sequence[Crash]) -> list[Rule]:
+    reporters = [rule for rule in rules if rule.wants is Crash]
+    if crashes and not reporters:
+        raise RuntimeError(f"{crashes[0].call}: {crashes[0].doing}: {crashes[0].error}")
+    return reporters
+
+
+def _weighed(rule: Rule, facts: Facts, crashes: list[Crash]) -> Iterator[Finding]:
     """One rule's findings: what only some arms of a branch show is at most a warning that names the arm."""
     answers: dict[tuple[object, ...], list[tuple[Fact, list[Finding]]]] = defaultdict(list)
     for fact in facts.of(rule.wants):
-        answers[fact.call, fact.context].append((fact, list(rule.run(fact))))
+        answers[fact.call, fact.context].append((fact, _answer(rule, fact, crashes)))
     worst: dict[tuple[object, ...], Finding] = {}
     for each in answers.values():
         everywhere = all(findings for _, findings in each)
@@ -33,6 +50,17 @@ def _weighed(rule: Rule, facts: Facts) -> Iterator[Finding]:
                 if known is None or finding.severity.rank < known.severity.rank:
                     worst[finding.where, finding.code] = finding
     yield from worst.values()
+
+
+def _answer(rule: Rule, fact: Fact, crashes: list[Crash]) -> list[Finding]:
+    try:
+        return list(rule.run(fact))
+    except Exception as error:
+        if rule.wants is Crash:
+            raise
+        doing = f"judging {rule.code} {rule.name}"
+        crashes.append(Crash(fact.call, fact.argument, fact.built, fact.context, fact.branch, doing, repr(error)))
+        return []
 
 
 def _on_one_branch(finding: Finding, fact: Fact) -> Finding:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -59,6 +56,8 @@ def installed() -> dict[str, Rule]:
     Raises:
         ValueError: two packs claim one code; both are named.
     """
+    from importlib.metadata import entry_points
+
     rules: dict[str, Rule] = {}
     claims: dict[str, str] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
@@ -72,6 +71,9 @@ def installed() -> dict[str, Rule]:
 
 def rules_in(pack: ModuleType) -> Iterator[Rule]:
     """The rules of one pack: every module of the package that defines one."""
+    import importlib
+    import pkgutil
+
     for info in pkgutil.iter_modules(pack.__path__, f"{pack.__name__}."):
         module = importlib.import_module(info.name)
         yield from (value for value in vars(module).values() if isinstance(value, Rule))

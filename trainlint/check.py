@@ -1,0 +1,251 @@
+"""The pipeline that every door calls: a request in, a report out. Prints nothing and exits nowhere.
+
+Find the project of each path, observe it, judge the facts, move severities, drop what a comment silences, and keep the
+findings with a place in what was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import tokenize
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from functools import cache, reduce
+
+from trainlint import config
+from trainlint.config import Settings
+from trainlint.facts import Crash, CtcLoss, Fact, Facts, Loss, Metric, Unjudged
+from trainlint.finding import Finding, Severity
+from trainlint.lint import lint
+from trainlint.report import Report, Tally, filename
+from trainlint.rule import Rule
+from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
+from trainlint.source import Project, observe, sites
+from trainlint.source.find import find
+from trainlint.suppress import silenced
+
+ABSENT = "no such file or folder"
+
+MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+"""What tells the top folder of a project that has no settings of its own."""
+
+JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
+    "losses": ((Loss, CtcLoss), Severity.WARNING),
+    "metrics": ((Metric,), Severity.NOTE),
+}
+"""What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to check: paths, settings that weigh more than those found beside the code, and how many processes to use.
+
+    ``isolated`` ignores the settings beside the code. ``folder`` is the working directory.
+    """
+
+    paths: tuple[str, ...]
+    folder: str
+    layers: tuple[config.Layer, ...] = ()
+    isolated: bool = False
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One project, the settings that hold for it, and the paths in it that were asked for."""
+
+    root: str
+    settings: Settings
+    asked: tuple[str, ...]
+
+    def holds(self, path: str) -> bool:
+        return any(path == asked or path.startswith(os.path.join(asked, "")) for asked in self.asked)
+
+
+def check(request: Request) -> Report:
+    """Check every path, each with the whole of its project known.
+
+    Raises:
+        ConfigError, UnknownSelector: the settings cannot be followed.
+        ValueError: two rule packs claim one code.
+    """
+    asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
+    missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}
+    start = Report(
+        judged={kind: Tally() for kind in JUDGED},
+        skipped=dict.fromkeys(missing.values(), ABSENT),
+        faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
+    )
+    there = [absolute for path, absolute in asked.items() if path not in missing]
+    return reduce(_joined, (_checked(scope, request) for scope in _scopes(request, there)), start)
+
+
+def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[str], Sequence[str]]) -> Report:
+    """What these rules make of these facts: moved, silenced and selected as the scope says.
+
+    ``lines`` gives the lines of a file, line ends included, for comments and excerpts.
+    """
+    known = list(rules)
+    constant = {rule.code for rule in known if always_runs(rule)}
+    findings = [
+        finding if finding.code in constant else _moved(finding, scope.settings.severity)
+        for finding in lint(facts, chosen(known, scope.settings.selections))
+    ]
+    asked = [finding for finding in findings if any(scope.holds(place.path) for place in finding.places())]
+    quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, lines)
+    reported = tuple(finding for finding in asked if finding not in quiet)
+    crashes = {rule.code for rule in known if rule.wants is Crash}
+    return Report(
+        findings=reported,
+        suppressed=tuple(finding for finding in asked if finding in quiet),
+        unjudged=_unjudged(facts, scope),
+        judged={kind: _tally(facts, findings, constant, kind, scope) for kind in JUDGED},
+        failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
+        faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
+        lines={finding.where.path: lines(finding.where.path) for finding in reported},
+    )
+
+
+def root_of(path: str, folder: str) -> str:
+    """The top folder of the project that a path without settings belongs to.
+
+    The nearest folder between the path and the working directory that looks like the top of a project, else the working
+    directory if it holds the path, else what the path's top package lies in.
+    """
+    start = path if os.path.isdir(path) else os.path.dirname(path)
+    inside = start == folder or start.startswith(os.path.join(folder, ""))
+    if not inside:
+        return _outside_packages(start)
+    while start != folder and not any(os.path.exists(os.path.join(start, marker)) for marker in MARKERS):
+        start = os.path.dirname(start)
+    return start
+
+
+def _scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
+    """One scope per project, in the order of the paths."""
+    asked: dict[str, list[str]] = defaultdict(list)
+    beside: dict[str, tuple[config.Layer, ...]] = {}
+    for path in paths:
+        start = path if os.path.isdir(path) else os.path.dirname(path)
+        layer = None if request.isolated else config.nearest(start)
+        root = layer.folder if layer else root_of(path, request.folder)
+        asked[root].append(path)
+        beside[root] = (layer,) if layer else ()
+    for root, wanted in asked.items():
+        yield Scope(root, config.settings((*beside[root], *request.layers)), tuple(wanted))
+
+
+def _outside_packages(folder: str) -> str:
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _checked(scope: Scope, request: Request) -> Report:
+    others = (path for path in scope.asked if path != scope.root)
+    found = find([scope.root, *others], scope.settings.exclude)
+    checked = [path for path in found.files if scope.holds(path)]
+    project = Project(scope.root, found.files, scope.settings.src, scope.settings.values)
+    # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
+    wanted = sorted({*sites(project), *(path for path in checked if path in scope.asked)}) if checked else []
+    facts = observe(project, wanted, request.jobs) if wanted else Facts(())
+    skipped = [each for each in found.skipped if scope.holds(each.path)]
+    report = judge(facts, _rules(facts, scope.settings), scope, cache(_lines))
+    refused = [each for each in skipped if not os.access(each.path, os.R_OK)]
+    return replace(
+        report,
+        files_checked=len(checked),
+        skipped={each.path: each.reason for each in skipped},
+        faults=(*report.faults, *(f"{filename(each.path, request.folder)}: {each.reason}" for each in refused)),
+        roots=(scope.root,),
+    )
+
+
+def _rules(facts: Facts, settings: Settings) -> Iterable[Rule]:
+    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
+    from trainlint.rule import installed
+
+    named = any(selection != Selection() for selection in settings.selections)
+    if not (len(facts) or named or settings.severity or settings.per_file_ignores):
+        return ()
+    rules = installed().values()
+    for selector in settings.severity:
+        require_known(selector, rules, "severity")
+    for selector in (each for ignored in settings.per_file_ignores.values() for each in ignored):
+        require_known(selector, rules, "per-file-ignores")
+    return rules
+
+
+def _lines(path: str) -> Sequence[str]:
+    try:
+        with tokenize.open(path) as file:
+            return file.readlines()
+    except (OSError, SyntaxError, UnicodeError):
+        return ()
+
+
+def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
+    """The finding at the level that the settings give its rule, the most specific selector deciding."""
+    best = max(severity, key=lambda selector: strength(selector, finding.code, finding.name), default="")
+    return replace(finding, severity=severity[best]) if matches(best, finding.code, finding.name) else finding
+
+
+def _quiet(findings: Sequence[Finding], scope: Scope, lines: Callable[[str], Sequence[str]]) -> set[Finding]:
+    """The findings that a comment, or the settings for their file, silence."""
+    ignored = {finding for finding in findings if _is_ignored(finding, scope)}
+    return ignored | silenced(findings, lines)
+
+
+def _is_ignored(finding: Finding, scope: Scope) -> bool:
+    path = filename(finding.where.path, scope.root)
+    return any(
+        any(fnmatch(each, pattern) for each in (path, os.path.basename(path)))
+        and any(matches(selector, finding.code, finding.name) for selector in selectors)
+        for pattern, selectors in scope.settings.per_file_ignores.items()
+    )
+
+
+def _fails(finding: Finding, settings: Settings) -> bool:
+    return settings.fail_on != "never" and finding.severity.rank <= Severity(settings.fail_on).rank
+
+
+def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
+    every = {each for fact in facts for each in fact.unjudged() if scope.holds(each.where.path)}
+    return tuple(sorted(every, key=lambda each: (each.where, each.question, each.why.reason)))
+
+
+def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: str, scope: Scope) -> Tally:
+    """One verdict per call, the worst of all the ways it is reached; where trainlint failed, nothing was judged."""
+    kinds, least = JUDGED[kind]
+    flagged, failed = set(), set()
+    for finding in findings:
+        if finding.code in constant:
+            failed.add(finding.call)
+        elif finding.severity.rank <= least.rank:
+            flagged.add(finding.call)
+    asked = [fact for each in kinds for fact in facts.of(each) if scope.holds(fact.call.path)]
+    unsettled = failed | {fact.call for fact in asked if any(fact.unjudged())}
+    calls = {fact.call for fact in asked}
+    return Tally(
+        safe=len(calls - flagged - unsettled),
+        flagged=len(calls & flagged),
+        unjudged=len((calls & unsettled) - flagged),
+    )
+
+
+def _joined(first: Report, second: Report) -> Report:
+    findings = sorted((*first.findings, *second.findings), key=lambda each: (each.where, each.code, each.message))
+    return Report(
+        findings=tuple(findings),
+        suppressed=(*first.suppressed, *second.suppressed),
+        unjudged=(*first.unjudged, *second.unjudged),
+        judged={kind: first.judged[kind] + second.judged[kind] for kind in JUDGED},
+        files_checked=first.files_checked + second.files_checked,
+        skipped={**first.skipped, **second.skipped},
+        failing=first.failing + second.failing,
+        faults=(*first.faults, *second.faults),
+        roots=(*first.roots, *second.roots),
+        lines={**first.lines, **second.lines},
+    )

@@ -1,0 +1,75 @@
+"""The command line: words in, an exit status out. Only this package prints or chooses the status.
+
+A plain run is parsed here and never loads typer; help, mistakes in options and completion do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from trainlint.cli.options import CHECK, COMMANDS, Command, Said, parse
+
+FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
+
+
+class UsageError(Exception):
+    """Something that was asked for and cannot be done; the message says what."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run one command line."""
+    _tolerate_any_character()
+    try:
+        return _run(words)
+    except UsageError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        return complain("interrupted")
+    except BrokenPipeError:
+        # Whoever read the output has gone; the interpreter must not fail on the way out over what is left in it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except Exception:
+        import traceback
+
+        return complain(f"internal error\n{traceback.format_exc()}")
+
+
+def complain(message: str) -> int:
+    """Say on the error stream what could not be done; the status that goes with it."""
+    print(f"trainlint: {message}", file=sys.stderr)
+    return 2
+
+
+def call(command: Command, arguments: tuple[str, ...], said: Said) -> int:
+    """Run a command whose words are parsed."""
+    run = import_module(command.module).run
+    status: int = run(arguments, said)
+    return status
+
+
+def _run(words: Sequence[str]) -> int:
+    first = words[0] if words else ""
+    if first in {"--version", "-V"}:
+        return call(COMMANDS["version"], (), {})
+    if first in FOR_TYPER or "_TRAINLINT_COMPLETE" in os.environ:
+        return _in_full(words)
+    command, rest = (COMMANDS[first], words[1:]) if first in COMMANDS else (CHECK, words)
+    parsed = parse(rest, command.options)
+    return call(command, *parsed) if parsed else _in_full([command.name, *rest])
+
+
+def _in_full(words: Sequence[str]) -> int:
+    from trainlint.cli.app import run
+
+    return run(words)
+
+
+def _tolerate_any_character() -> None:
+    """Names and code may hold what the terminal's encoding does not; that must not end the run."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

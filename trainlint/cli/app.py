@@ -1,0 +1,89 @@
+"""The typer application, made from the table of options: help, completion, and errors in what was typed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from trainlint.cli import call
+from trainlint.cli.options import COMMANDS, Command, Kind, Option
+
+HELP = """Find training bugs that the loss curve cannot show.
+
+`trainlint PATHS` is short for `trainlint check PATHS`; a path that looks like a command is written ./check.
+"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Parse these words in full and run the command they name."""
+    try:
+        _app()(args=list(words), prog_name="trainlint")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _app() -> typer.Typer:
+    app = typer.Typer(
+        help=HELP, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+    )
+    for command in COMMANDS.values():
+        app.command(command.name, help=command.help)(_function(command))
+    app.callback()(_root)
+    return app
+
+
+def _root(
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
+) -> None:
+    """Only here so that help lists the option: it is answered before typer is loaded."""
+
+
+def _function(command: Command) -> Any:
+    """A function with the signature that typer reads the command's arguments and options from."""
+
+    def function(**given: Any) -> None:
+        arguments = tuple(given.get(command.arguments) or ())
+        said = {option.name: _values(option, given[_parameter(option)]) for option in command.options}
+        raise typer.Exit(call(command, arguments, {name: values for name, values in said.items() if values}))
+
+    kinds: dict[str, Any] = {}
+    if command.arguments:
+        kinds[command.arguments] = Annotated[list[str] | None, typer.Argument(help=command.arguments_help)]
+    kinds.update({_parameter(option): _kind(option) for option in command.options})
+    function.__annotations__ = kinds
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
+            for name, kind in kinds.items()
+        ]
+    )
+    return function
+
+
+def _parameter(option: Option) -> str:
+    return option.name.replace("-", "_")
+
+
+def _kind(option: Option) -> Any:
+    base = {Kind.FLAG: bool, Kind.ONE: str | None, Kind.MANY: list[str] | None}[option.kind]
+    metavar = option.metavar or None
+    info = typer.Option(
+        *option.flags, help=option.help, metavar=metavar, rich_help_panel=option.group, show_default=False
+    )
+    return Annotated[base, info]
+
+
+def _default(kind: Any) -> Any:
+    return False if kind.__origin__ is bool else None
+
+
+def _values(option: Option, value: Any) -> tuple[str, ...]:
+    if option.kind is Kind.MANY:
+        return tuple(value or ())
+    if option.kind is Kind.ONE:
+        return () if value is None else (value,)
+    return ("",) if value else ()

@@ -1,0 +1,161 @@
+"""``trainlint check``: what was said on the command line in, reports and an exit status out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from trainlint import config
+from trainlint.check import Request, check
+from trainlint.cli import UsageError, complain
+from trainlint.cli.options import COMMANDS, Said
+from trainlint.config import ConfigError, Layer
+from trainlint.report import Report, filename, text
+from trainlint.selection import UnknownSelector, did_you_mean
+
+FORMATS = ("full", "concise", "json")
+COLOURS = ("auto", "always", "never")
+
+LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "extend-exclude")
+"""Options whose values are lists with commas, under the names that the settings have for them."""
+
+
+def run(paths: tuple[str, ...], said: Said) -> int:
+    """Check these paths, write the reports, and answer with the exit status."""
+    folder = os.getcwd()
+    colour = _choice(said, "color", COLOURS)
+    try:
+        layers = tuple(_layers(said, folder))
+        here = config.nearest(folder) if "isolated" not in said else None
+        settings = config.settings((*((here,) if here else ()), *layers))
+        outputs = [_output(each) for each in settings.output_format]
+        request = Request(_paths(paths, said, settings.src), folder, layers, "isolated" in said, _jobs(said))
+        report = check(request)
+    except (ConfigError, UnknownSelector) as error:
+        raise UsageError(str(error)) from error
+    for name, target in outputs:
+        _write(_rendered(name, report, folder, said), target, colour)
+    _remark(report, folder, said, [name for name, target in outputs if not target])
+    return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
+
+
+def _paths(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[str, ...]:
+    return paths if paths or "hook" in said else src or (".",)
+
+
+def _choice(said: Said, name: str, choices: Sequence[str]) -> str:
+    value = said.get(name, choices[:1])[-1]
+    if value not in choices:
+        expected = ", ".join(choices)
+        raise UsageError(f"--{name} must be one of {expected}, not {value!r}{did_you_mean(value, choices)}")
+    return value
+
+
+def _jobs(said: Said) -> int:
+    jobs = said.get("jobs", ("1",))[-1]
+    if not jobs.isdecimal() or not int(jobs):
+        raise UsageError(f"--jobs must be a number of processes, not {jobs!r}")
+    return int(jobs)
+
+
+def _layers(said: Said, folder: str) -> Iterator[Layer]:
+    """The settings that the command line names or makes, in the order of their weight."""
+    for value in said.get("config", ()):
+        if os.path.isfile(value) and "isolated" in said:
+            raise UsageError(f"--isolated ignores settings files, --config {value} names one")
+        yield config.from_text(value, folder) if "=" in value and not os.path.isfile(value) else config.from_file(value)
+    table: dict[str, object] = {name: _split(said[name]) for name in LISTS if name in said}
+    if "fail-on" in said:
+        table["fail-on"] = said["fail-on"][-1]
+    if "output-format" in said:
+        table["output-format"] = list(said["output-format"])
+    table["values"] = dict(map(_number, said.get("define", ())))
+    table["per-file-ignores"] = _ignores(_split(said.get("per-file-ignores", ())))
+    yield Layer("command line", folder, table)
+
+
+def _split(values: Iterable[str]) -> list[str]:
+    return [each.strip() for value in values for each in value.split(",") if each.strip()]
+
+
+def _number(definition: str) -> tuple[str, int]:
+    name, equals, value = definition.partition("=")
+    try:
+        return name.strip(), int(value)
+    except ValueError:
+        expected = "NAME=VALUE" if not equals else "a whole number after ="
+        raise UsageError(f"--define {definition}: expected {expected}, as in cfg.vocab_size=1025") from None
+
+
+def _ignores(pairs: Iterable[str]) -> Mapping[str, list[str]]:
+    ignores: dict[str, list[str]] = {}
+    for pair in pairs:
+        pattern, _, selector = pair.rpartition(":")
+        if not (pattern and selector):
+            raise UsageError(f"--per-file-ignores {pair}: expected PATTERN:RULE, as in tests/*:TL1")
+        ignores.setdefault(pattern, []).append(selector)
+    return ignores
+
+
+def _output(wish: str) -> tuple[str, str]:
+    """FORMAT or FORMAT:FILE."""
+    name, _, target = wish.partition(":")
+    if name not in FORMATS:
+        raise UsageError(
+            f"--output-format must be one of {', '.join(FORMATS)}, not {name!r}{did_you_mean(name, FORMATS)}"
+        )
+    return name, target
+
+
+def _rendered(name: str, report: Report, folder: str, said: Said) -> Iterator[text.Line]:
+    if name == "json":
+        from trainlint.report.structured import as_json
+
+        yield (("", as_json(report, folder)),)
+        return
+    yield from (text.full if name == "full" else text.concise)(report, folder)
+    if "show-unjudged" in said:
+        yield from text.unjudged(report, folder)
+    if name == "full" and report.files_checked and "quiet" not in said:
+        yield (("bold", text.summary(report)),)
+
+
+def _write(lines: Iterable[text.Line], target: str, colour: str) -> None:
+    if target:
+        try:
+            with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(f"{''.join(piece for _, piece in line)}\n" for line in lines)
+        except OSError as error:
+            raise UsageError(f"{target}: {error.strerror}") from error
+    elif _is_colourful(colour):
+        from trainlint.report.colour import coloured
+
+        sys.stdout.write(coloured(lines))
+    else:
+        sys.stdout.writelines(f"{''.join(piece for _, piece in line)}\n" for line in lines)
+    sys.stdout.flush()
+
+
+def _is_colourful(colour: str) -> bool:
+    if colour != "auto":
+        return colour == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _remark(report: Report, folder: str, said: Said, printed: Sequence[str]) -> None:
+    """What goes to the error stream: faults, and what a reader of the reports would not see in them."""
+    for fault in report.faults:
+        complain(fault + did_you_mean(fault.partition(":")[0], COMMANDS))
+    if "verbose" in said:
+        for root in report.roots:
+            print(f"project: {root}", file=sys.stderr)
+    if "verbose" in said or not report.files_checked:
+        skipped = (f"{filename(path, folder)}: {why}" for path, why in report.skipped.items())
+        for line in skipped:
+            if line not in report.faults:
+                print(line, file=sys.stderr)
+    if not report.files_checked:
+        print("0 files checked", file=sys.stderr)
+    elif "full" not in printed and "json" not in printed and "quiet" not in said:
+        print(text.summary(report), file=sys.stderr)

@@ -1,0 +1,153 @@
+"""Every option, said once; from this table come the quick parse of a plain run and, through typer, help and completion.
+
+Options in and words in, words by option out: what a word means is decided by whoever runs the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+Said = Mapping[str, tuple[str, ...]]
+"""What was said on the command line: the values of each option that was given, in order; a flag's value is empty."""
+
+
+class Kind(Enum):
+    """How often an option may be given, and whether it takes a value; of a single one the last counts."""
+
+    FLAG = "flag"
+    ONE = "one"
+    MANY = "many"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a command, named without its dashes; ``metavar`` is how help shows its value."""
+
+    name: str
+    help: str
+    kind: Kind = Kind.FLAG
+    metavar: str = ""
+    short: str = ""
+    group: str = "Options"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return (f"--{self.name}", self.short) if self.short else (f"--{self.name}",)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: what it is for, what its arguments are, its options, and the module that runs it."""
+
+    name: str
+    help: str
+    arguments: str
+    arguments_help: str
+    options: tuple[Option, ...]
+    module: str
+
+
+SELECTION, OUTPUT, FILES = "Rules", "Output", "Files and settings"
+
+CHECK = Command(
+    "check",
+    "Find training bugs in these files and folders. `trainlint PATHS` is short for this.",
+    "paths",
+    "Files and folders; without any, the src of the settings, else the working directory.",
+    (
+        Option("select", "Run these rules only.", Kind.MANY, "RULES", group=SELECTION),
+        Option("ignore", "Leave these rules out.", Kind.MANY, "RULES", group=SELECTION),
+        Option("extend-select", "Run these rules too.", Kind.MANY, "RULES", group=SELECTION),
+        Option("extend-ignore", "Leave these rules out too.", Kind.MANY, "RULES", group=SELECTION),
+        Option(
+            "per-file-ignores",
+            "Leave a rule out in the files that match a pattern.",
+            Kind.MANY,
+            "PATTERN:RULE",
+            group=SELECTION,
+        ),
+        Option(
+            "fail-on",
+            "The least level that makes the exit status 1 (default: warning).",
+            Kind.ONE,
+            "error|warning|note|never",
+            group=OUTPUT,
+        ),
+        Option("exit-zero", "Exit with 0 even when there are findings.", group=OUTPUT),
+        Option(
+            "output-format",
+            "full, concise or json; FORMAT:FILE writes to a file. May be given several times.",
+            Kind.MANY,
+            "FORMAT",
+            group=OUTPUT,
+        ),
+        Option("show-unjudged", "Say what could not be judged, and what would settle it.", group=OUTPUT),
+        Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never", group=OUTPUT),
+        Option("quiet", "Findings and faults only.", short="-q", group=OUTPUT),
+        Option("verbose", "Also say which projects were read and which files were not.", short="-v", group=OUTPUT),
+        Option("exclude", "Leave out what matches these patterns.", Kind.MANY, "PATTERNS", group=FILES),
+        Option("extend-exclude", "Leave out what matches these patterns too.", Kind.MANY, "PATTERNS", group=FILES),
+        Option(
+            "define",
+            "A number that only a run knows, as in cfg.vocab_size=1025.",
+            Kind.MANY,
+            "NAME=VALUE",
+            group=FILES,
+        ),
+        Option("config", "A settings file, or one setting as 'key = value'.", Kind.MANY, "FILE|SETTING", group=FILES),
+        Option("isolated", "Ignore all settings files.", group=FILES),
+        Option("hook", "Called by a hook: without paths there is nothing to check.", group=FILES),
+        Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j", group=FILES),
+        Option("no-cache", "Reserved: there is no cache yet.", group=FILES),
+        Option("cache-dir", "Reserved: there is no cache yet.", Kind.ONE, "FOLDER", group=FILES),
+    ),
+    "trainlint.cli.check",
+)
+
+RULE = Command(
+    "rule",
+    "Explain a rule: what it finds, why that is a bug, and how to mend it.",
+    "rules",
+    "Codes or names.",
+    (
+        Option("all", "Every installed rule; as text, one line each."),
+        Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json|markdown"),
+    ),
+    "trainlint.cli.rule",
+)
+
+VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
+
+COMMANDS = {command.name: command for command in (CHECK, RULE, VERSION)}
+
+
+def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, ...], Said] | None:
+    """The arguments and the options among these words, or None where the full parser must have a look.
+
+    >>> parse(["src", "--select", "TL1", "-q"], CHECK.options)
+    (('src',), {'select': ('TL1',), 'quiet': ('',)})
+    >>> parse(["--selekt", "TL1"], CHECK.options) is None
+    True
+    """
+    by_flag = {flag: option for option in options for flag in option.flags}
+    arguments: list[str] = []
+    said: dict[str, tuple[str, ...]] = {}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return (*arguments, *rest), said
+        if word == "-" or not word.startswith("-"):
+            arguments.append(word)
+            continue
+        flag, equals, value = word.partition("=")
+        option = by_flag.get(flag)
+        if option is None or (equals and (option.kind is Kind.FLAG or not flag.startswith("--"))):
+            return None
+        if option.kind is not Kind.FLAG and not equals:
+            value = next(rest, "-")
+            if value.startswith("-"):
+                return None
+        said[option.name] = (*said.get(option.name, ()), value) if option.kind is Kind.MANY else (value,)
+    return tuple(arguments), said

@@ -1,0 +1,55 @@
+"""``trainlint rule``: codes and names in, the rules' own pages out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from trainlint.cli import UsageError
+from trainlint.cli.options import Said
+from trainlint.rule import Rule, installed
+from trainlint.selection import did_you_mean
+
+FORMATS = ("text", "json", "markdown")
+
+
+def run(arguments: tuple[str, ...], said: Said) -> int:
+    """Print the pages."""
+    form = said.get("output-format", ("text",))[-1]
+    if form not in FORMATS:
+        raise UsageError(
+            f"--output-format must be one of {', '.join(FORMATS)}, not {form!r}{did_you_mean(form, FORMATS)}"
+        )
+    known = list(installed().values())
+    if not arguments and "all" not in said:
+        raise UsageError("which rule? give its code or its name, or --all")
+    rules = known if "all" in said else [_named(each, known) for each in arguments]
+    if form == "json":
+        print(json.dumps([_record(rule) for rule in rules], indent=1))
+    elif form == "text" and "all" in said:
+        print("\n".join(_line(rule) for rule in rules))
+    else:
+        print("\n\n".join(_page(rule, form) for rule in rules))
+    return 0
+
+
+def _named(word: str, known: Iterable[Rule]) -> Rule:
+    rules = list(known)
+    for rule in rules:
+        if word in {rule.code, rule.name}:
+            return rule
+    names = [name for rule in rules for name in (rule.code, rule.name)]
+    raise UsageError(f"unknown rule {word!r}{did_you_mean(word, names)}")
+
+
+def _line(rule: Rule) -> str:
+    return f"{rule.code}  {rule.name}{'' if rule.on else ' (off)'}: {rule.summary}"
+
+
+def _page(rule: Rule, form: str) -> str:
+    title = f"{rule.code} {rule.name}"
+    return f"# {title}\n\n{rule.page}" if form == "markdown" else f"{title}\n\n{rule.page}"
+
+
+def _record(rule: Rule) -> dict[str, object]:
+    return {"code": rule.code, "name": rule.name, "summary": rule.summary, "on": rule.on, "page": rule.page}

@@ -1,0 +1,12 @@
+"""``trainlint version``."""
+
+from __future__ import annotations
+
+from trainlint import __version__
+from trainlint.cli.options import Said
+
+
+def run(arguments: tuple[str, ...], said: Said) -> int:
+    """Print the version."""
+    print(f"trainlint {__version__}")
+    return 0

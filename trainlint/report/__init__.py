@@ -1,0 +1,71 @@
+"""What a run found out, and the forms it can be told in. Prints nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trainlint.facts import Unjudged
+from trainlint.finding import Finding
+from trainlint.span import Span
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many places of one kind were found safe, were flagged, and stay open."""
+
+    safe: int = 0
+    flagged: int = 0
+    unjudged: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.safe + self.flagged + self.unjudged
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.safe + other.safe, self.flagged + other.flagged, self.unjudged + other.unjudged)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything one run has to say.
+
+    ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` counts the
+    findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
+    folders, ``lines`` the text of the files that findings stand in.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    suppressed: tuple[Finding, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+    judged: Mapping[str, Tally] = field(default_factory=dict)
+    files_checked: int = 0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    failing: int = 0
+    faults: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    lines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing at or above the gate, 1 findings, 2 not all that was asked could be done."""
+        return 2 if self.faults else min(self.failing, 1)
+
+
+def filename(path: str, folder: str) -> str:
+    """A path as it is shown: relative to this folder where it lies inside, with forward slashes, else absolute."""
+    inside = path.startswith(os.path.join(folder, ""))
+    return (os.path.relpath(path, folder) if inside else path).replace(os.sep, "/")
+
+
+def place(span: Span, folder: str) -> str:
+    """``file:row:column``, with the cell in a notebook."""
+    cell = f":cell {span.cell}" if span.cell else ""
+    return f"{filename(span.path, folder)}{cell}:{span.row}:{span.column}"
+
+
+def reason(unjudged: Unjudged) -> str:
+    """Why it stays open, and what would settle it."""
+    why = unjudged.why
+    return f"{why.reason} ({why.settle} would settle it)" if why.settle else why.reason

@@ -1,0 +1,153 @@
+"""Reports for people: a report in, lines of styled pieces out.
+
+A line is a sequence of (style, text); where there is no colour, the texts alone are the line.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from trainlint.finding import Finding, Severity
+from trainlint.report import Report, place, reason
+from trainlint.span import Span
+from trainlint.value import Step
+
+Line = tuple[tuple[str, str], ...]
+
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+GUTTER = "blue"
+LABEL = "bold"
+
+WIDEST_STEP = 72
+"""Places of evidence stand in one column, but one very long line of code does not push it off the screen."""
+
+LONGEST_LINE = 200
+"""Longer source lines are cut: they were written by a program."""
+
+
+def full(report: Report, folder: str) -> Iterator[Line]:
+    """Each finding with its code, its consequence, its proof and its cure."""
+    for finding in report.findings:
+        yield from _finding(finding, report, folder)
+        yield ()
+
+
+def concise(report: Report, folder: str) -> Iterator[Line]:
+    """Each finding on one line."""
+    for finding in report.findings:
+        yield (
+            *_place(finding.where, folder),
+            (STYLES[finding.severity], f"{finding.severity.value} {finding.code}"),
+            ("", f" {finding.name}: {_printable(finding.message)}"),
+        )
+
+
+def unjudged(report: Report, folder: str) -> Iterator[Line]:
+    """Each open question on one line, with the reason."""
+    for each in report.unjudged:
+        yield (
+            *_place(each.where, folder),
+            (LABEL, "not judged"),
+            ("", f" {each.question}: {_printable(reason(each))}"),
+        )
+
+
+def summary(report: Report) -> str:
+    """The last line, which never calls clean what was not judged."""
+    counts = Counter(finding.severity for finding in report.findings)
+    levels = ", ".join(_count(counts[severity], severity.value) for severity in Severity if counts[severity])
+    found = f"{_count(len(report.findings), 'finding')} ({levels})" if levels else "no findings"
+    parts = [f"{found} in {_count(report.files_checked, 'file')}"]
+    parts += [_tally(kind, report) for kind in report.judged if report.judged[kind].total]
+    if not any(tally.total for tally in report.judged.values()):
+        parts.append("no loss to judge")
+    if report.suppressed:
+        parts.append(f"{len(report.suppressed)} suppressed")
+    if report.skipped:
+        parts.append(f"{_count(len(report.skipped), 'file')} skipped")
+    return "; ".join(parts)
+
+
+def _tally(kind: str, report: Report) -> str:
+    tally = report.judged[kind]
+    counts = (("safe", tally.safe), ("flagged", tally.flagged), ("not judged", tally.unjudged))
+    hint = " (--show-unjudged says why)" if tally.unjudged else ""
+    return f"{kind}: {', '.join(f'{count} {word}' for word, count in counts if count)}{hint}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _place(span: Span, folder: str) -> Line:
+    return (LABEL, place(span, folder)), ("", ": ")
+
+
+def _finding(finding: Finding, report: Report, folder: str) -> Iterator[Line]:
+    style = STYLES[finding.severity]
+    head = f"{finding.severity.value} {finding.code}"
+    yield (*_place(finding.where, folder), (style, head), ("", f" {finding.name}"))
+    yield (("", f"  {_printable(finding.message)}"),)
+    if finding.where.cell is None:
+        yield from _excerpt(finding, report.lines.get(finding.where.path, ()), style)
+    yield from _labelled("so", [finding.consequence])
+    yield from _labelled("because", _steps(finding.because, folder))
+    yield from _labelled("help", [finding.help])
+    yield from _labelled("assumed", _steps(finding.assumed, folder))
+
+
+def _labelled(label: str, texts: Iterable[str]) -> Iterator[Line]:
+    for text in filter(None, texts):
+        yield (LABEL, f"  {label:<7}  "), ("", _printable(text))
+        label = ""
+
+
+def _steps(steps: Sequence[Step], folder: str) -> Iterator[str]:
+    texts = [_cut(step.text) for step in steps]
+    width = min(max(map(len, texts), default=0), WIDEST_STEP)
+    for step, text in zip(steps, texts, strict=True):
+        cell = f":cell {step.where.cell}" if step.where.cell else ""
+        where = place(step.where, folder).rpartition(f"{cell}:{step.where.row}:")[0]
+        yield f"{text:<{width}}  {where}{cell}:{step.where.row}"
+
+
+def _excerpt(finding: Finding, lines: Sequence[str], style: str) -> Iterator[Line]:
+    where, call = finding.where, finding.call
+    rows = {where.row}
+    if call and call.path == where.path and call.row < where.row:
+        rows.add(call.row)
+    width = max(5, len(str(where.row)) + 2)
+    for row in sorted(row for row in rows if row <= len(lines)):
+        yield (GUTTER, f"{row:>{width}} |"), ("", f" {_printable(_cut(lines[row - 1].rstrip()))}".rstrip())
+    if where.row <= len(lines):
+        caret = _caret(where, lines[where.row - 1].rstrip())
+        yield from [((GUTTER, f"{'':>{width}} |"), (style, f" {caret}"))] if caret else []
+
+
+def _caret(where: Span, line: str) -> str:
+    first = where.column - 1
+    last = where.end_column - 1 if where.end_row == where.row else len(line)
+    if first >= min(len(line), LONGEST_LINE):
+        return ""
+    indent = "".join(character if character == "\t" else " " * _cells(character) for character in line[:first])
+    return indent + "^" * max(sum(map(_cells, line[first : min(last, LONGEST_LINE)])), 1)
+
+
+def _cells(character: str) -> int:
+    """How many columns of a terminal one character takes."""
+    if character.isascii():
+        return 1
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _printable(text: str) -> str:
+    """Source text must not move the cursor of the terminal that shows it, nor start a line of its own."""
+    return "".join(each if each.isprintable() or each == "\t" else f"\\x{ord(each):02x}" for each in text)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
