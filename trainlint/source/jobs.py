@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Job, Layer
 from trainlint.knowledge import torch
-from trainlint.knowledge.roles import roles
+from trainlint.knowledge.roles import entry_role, roles
 from trainlint.source.summary import Module, dotted, targets
 from trainlint.source.things import Tensor
 from trainlint.source.world import World
@@ -33,10 +33,7 @@ def _in_table(number: Integer, layer: Layer) -> Iterator[Job]:
     label = table.label(number.number) if table and number.number is not None else None
     if table is None or label is None:
         return
-    named = roles(label)
-    quiet = next((role for role in QUIET if role in named and "background" not in label.lower()), None)
-    role = Role.END if Role.END in named else quiet or (Role.BLANK if Role.BLANK in named else Role.LABEL)
-    yield Job(role, Proof.TABLE, label, (Step(f"{table.name}: {number} is {label!r}", table.where),))
+    yield Job(entry_role(label), Proof.TABLE, label, (Step(f"{table.name}: {number} is {label!r}", table.where),))
 
 
 def _by_name(number: Integer) -> Iterator[Job]:

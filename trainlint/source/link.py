@@ -229,7 +229,7 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
         return Unknown("the targets are not traced", getattr(things[0], "name", ""))
     values = dict.fromkeys(value for thing in traced for value in thing.values)
     fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
-    return Targets(tuple(values), tuple(fills), traced[0].evidence)
+    return Targets(values=tuple(values), fills=tuple(fills), evidence=traced[0].evidence)
 
 
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:

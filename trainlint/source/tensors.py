@@ -18,6 +18,13 @@ from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
 
 F = torch.F
+CONSTANT = {
+    f"{library}.{name}{like}": int(name == "ones")
+    for library in ("torch", "numpy")
+    for name in ("zeros", "ones")
+    for like in ("", "_like")
+}
+HOW = {"pad_sequence": "padded by pad_sequence with", "pad": "padded by F.pad with", "where": "filled by torch.where with"}
 FULL = {"torch.full", "torch.full_like", "numpy.full", "numpy.full_like"}
 CONSTRUCTORS = {"torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.LongTensor", "torch.Tensor", "numpy.array", "numpy.asarray"}
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
@@ -95,16 +102,16 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         return _of_values(world, first, node, frame)
     if name in FULL:
         fill = given.positional[1] if len(given.positional) > 1 else given.keywords.get("fill_value")
-        return _filled(world, Tensor(), fill, node, frame, last) if fill else None
-    if name in ("torch.zeros", "numpy.zeros", "torch.zeros_like", "numpy.zeros_like", "torch.ones", "numpy.ones"):
-        value = Integer.exact(1 if "ones" in name else 0)
-        return Tensor(fills=(Fill(value, frame.step(builtin.expression(node)).where, last),))
+        value = world.integer(world.force(fill)) if fill else Unknown("it is filled with something open")
+        return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True)
+    if name in CONSTANT:
+        return Tensor(values=(Integer.exact(CONSTANT[name]),), constant=True)
     if name == "torch.where" and len(given.positional) == 3:
         return _where(world, given, node, frame)
     if name in PADDERS:
         fill = given.keywords.get("padding_value") or (given.positional[2] if len(given.positional) > 2 else None)
         base = _of_values(world, first, node, frame)
-        zero = replace(base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, last)))
+        zero = replace(base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, HOW[last])))
         return _filled(world, base, fill, node, frame, last) if fill else zero
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
         return Tensor(sampled=True, layer=first.layer if isinstance(first, Tensor) else STILL_OPEN)
@@ -144,6 +151,7 @@ def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame
     value = world.integer(world.force(fill))
     if isinstance(value, Unknown):
         return base
+    how = HOW.get(how, f"filled by {how} with")
     return base.but(fills=(*base.fills, Fill(value, fill.frame.module.span(fill.node), how)))
 
 
@@ -156,7 +164,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor())
     for side, thunk in zip(sides, given.positional[1:]):
         if isinstance(side, Integer):
-            tensor = tensor.but(fills=(*tensor.fills, Fill(side, thunk.frame.module.span(thunk.node), "where")))
+            tensor = tensor.but(fills=(*tensor.fills, Fill(side, thunk.frame.module.span(thunk.node), HOW["where"])))
     return tensor
 
 
@@ -300,23 +308,55 @@ def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: a
 
 
 def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: ast.AST) -> Tensor:
-    """A tensor after the writes ``name[...] = value`` and ``name.masked_fill_(...)`` between its definition and a use."""
-    scope = frame.function or frame.module.tree
+    """A tensor after the writes ``name[...] = value`` and ``name.masked_fill_(...)`` between its definition and a use.
+
+    A number written over a part of data marks that part. Data written over a part of a constant tensor leaves the
+    constant as padding. Numbers written into a constant tensor are drawn, and are answers like the rest.
+    """
     first, last = getattr(binding.node, "lineno", 0), getattr(use, "lineno", 0)
-    for node in ast.walk(scope):
-        match node:
-            case ast.Assign(targets=[ast.Subscript(value=target)], value=value) if first < node.lineno <= last:
-                if dotted(target) == binding.name and (number := _fill_value(world, value, frame)):
-                    tensor = tensor.but(fills=(*tensor.fills, Fill(number, frame.module.span(node), "slice write")))
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr="masked_fill_"), args=[_, value])):
-                if first < node.lineno <= last and dotted(target) == binding.name and (number := _fill_value(world, value, frame)):
-                    tensor = tensor.but(fills=(*tensor.fills, Fill(number, frame.module.span(value), "masked_fill_")))
+    for node, target, value in _writes(frame):
+        if first < node.lineno <= last and dotted(target) == binding.name:
+            number = world.evaluate(value, frame)
+            where = frame.module.span(node if isinstance(node, ast.Assign) else value)
+            if isinstance(number, Integer) and tensor.constant:
+                tensor = tensor.but(values=(*tensor.values, number))
+            elif isinstance(number, Integer):
+                tensor = tensor.but(fills=(*tensor.fills, Fill(number, where, "overwritten with")))
+            elif tensor.constant:
+                start = frame.module.span(binding.node)  # type: ignore[arg-type]
+                fills = tuple(Fill(value, start, "padded with") for value in tensor.values)
+                tensor = tensor.but(values=(), constant=False, fills=(*tensor.fills, *fills))
     return tensor
 
 
-def _fill_value(world: World, node: ast.expr, frame: Frame) -> Integer | None:
-    value = world.evaluate(node, frame)
-    return value if isinstance(value, Integer) else None
+def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr], ...]:
+    """The statements of a scope that write into a part of something: the statement, what it writes into, and what."""
+    scope = frame.function or frame.module.tree
+    known = frame.module.kept.get(("writes", scope))
+    if isinstance(known, tuple):
+        return known
+    found: list[tuple[ast.stmt, ast.expr, ast.expr]] = []
+    for node in ast.walk(scope):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=target, slice=place)], value=value) if _is_stretch(place):
+                found.append((node, target, value))
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr="masked_fill_"), args=[_, value])):
+                found.append((node, target, value))
+    known = tuple(found)
+    frame.module.kept["writes", scope] = known
+    return known
+
+
+def _is_stretch(place: ast.expr) -> bool:
+    """Whether a subscript takes a stretch or a mask, not one element."""
+    match place:
+        case ast.Slice() | ast.Compare() | ast.UnaryOp(op=ast.Invert()) | ast.BinOp(op=ast.BitAnd() | ast.BitOr()):
+            return True
+        case ast.Tuple(elts=parts):
+            return any(_is_stretch(part) for part in parts)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return "mask" in name.lower()
+    return False
 
 
 def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:

@@ -180,7 +180,7 @@ class Tensor:
 
     ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of sight);
     ``sampled`` says that its entries are predicted classes. ``values`` are what its real entries take, ``fills`` what pads
-    or masks it.
+    or masks it; ``constant`` says that it was made of one value and nothing was written into it yet.
     """
 
     layer: Layer | Unknown = Unknown("the logits are not traced to a layer")
@@ -188,6 +188,7 @@ class Tensor:
     values: tuple[Integer, ...] = ()
     fills: tuple[Fill, ...] = ()
     sampled: bool = False
+    constant: bool = False
     evidence: tuple[Step, ...] = ()
 
     def but(self, **changes: object) -> Tensor:
