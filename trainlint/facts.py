@@ -108,11 +108,13 @@ class Fill:
 class Targets:
     """What is known of the targets: the values that real answers take, and what fills the rest.
 
+    ``values`` are all that a label map gives, ``appended`` what closes each row as one answer more.
     ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
     them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range.
     """
 
     values: tuple[Integer, ...] = ()
+    appended: tuple[Integer, ...] = ()
     lowest: Integer | None = None
     highest: Integer | None = None
     fills: tuple[Fill, ...] = ()

@@ -51,7 +51,8 @@ class Symbol:
 class Table:
     """A class table: which label stands behind which id, and where it is written.
 
-    ``size`` counts the entries. Ids that no label is known for are absent.
+    ``size`` counts the entries. Ids that no label is known for are absent. ``explicit`` says that the ids are written down
+    (a dictionary, an enum); else they are places in a sequence, which hold only where nothing is put in front of it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Table:
     size: int
     where: Span
     complete: bool = True
+    explicit: bool = True
 
     def label(self, number: int) -> str | None:
         """The label behind an id, if it is known."""
@@ -79,7 +81,7 @@ class Integer:
 
     ``evidence`` lists the substitutions that led here, ``assumed`` the defaults among them that a caller may change,
     ``names`` the names and look-up strings it came through unchanged, ``origins`` the definitions behind those names,
-    ``table`` the class table whose length this number is.
+    ``parts`` the definitions that went into it, ``table`` the class table whose length it is built on.
     """
 
     constant: int
@@ -88,6 +90,7 @@ class Integer:
     assumed: tuple[Step, ...] = field(default=(), compare=False)
     names: tuple[str, ...] = field(default=(), compare=False)
     origins: tuple[str, ...] = field(default=(), compare=False)
+    parts: tuple[str, ...] = field(default=(), compare=False)
     table: Table | None = field(default=None, compare=False)
 
     @classmethod
@@ -165,7 +168,8 @@ class Integer:
     def _with(self, constant: int, terms: dict[Symbol, int], other: Integer) -> Integer:
         kept = tuple(sorted((symbol, times) for symbol, times in terms.items() if times))
         evidence, assumed = joined(self.evidence, other.evidence), joined(self.assumed, other.assumed)
-        return Integer(constant, kept, evidence, assumed)
+        parts = tuple(dict.fromkeys((*self.origins, *self.parts, *other.origins, *other.parts)))
+        return Integer(constant, kept, evidence, assumed, parts=parts)
 
     def __str__(self) -> str:
         """As a reader writes it.

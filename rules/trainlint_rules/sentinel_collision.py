@@ -146,8 +146,10 @@ def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
 def _answer(targets: Targets, index: Integer) -> Iterator[Claim]:
     """The targets are seen to take the value."""
     lowest, highest = targets.lowest, targets.highest
-    if any((value - index).number == 0 and not _untaught(value) for value in targets.values):
+    if any((value - index).number == 0 and value.names and not _untaught(value) for value in targets.values):
         what = f"one of the values that real targets take ({', '.join(map(str, targets.values))})"
+    elif lowest and (lowest - index).number == 0:
+        what = f"the first of the real targets, which count from {lowest}"
     elif lowest and highest and _at_most(lowest, index) and _at_most(index, highest):
         what = f"one of the real targets, which run from {lowest} to {highest}"
     else:
@@ -199,7 +201,7 @@ def _member(layer: Layer) -> str:
 
 def _made_for(classes: Integer, index: Integer) -> bool:
     """Whether the layer is as wide as it is because this number got a class: both come from one definition."""
-    one_source = bool(set(classes.evidence) & set(index.evidence)) or bool(index.terms)
+    one_source = bool(set(index.origins) & {*classes.parts, *classes.origins}) or bool(index.terms)
     return (classes - index).number == 1 and one_source
 
 

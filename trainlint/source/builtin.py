@@ -17,9 +17,14 @@ from trainlint.source.world import World
 from trainlint.value import Integer, Step, Symbol, Table, Unknown
 
 NAMES = frozenset(dir(builtins))
+SEVERAL = Unknown("a loop variable takes several numbers")
+MOST_RANGE = 256
+"""A range is written out as a sequence up to this length."""
+
 MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
+MOST_TURNS = 4
 CHANGES = frozenset(
     {"append", "extend", "insert", "update", "pop", "add", "remove", "setdefault", "clear", "sort", "reverse", "discard", "popitem"}
 )
@@ -36,6 +41,8 @@ def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
         case Constant(value=str(text)) if len(text) <= MOST_TEXT:
             nowhere = ast.Constant(text)
             return tuple(Thunk(nowhere, _nowhere(), Constant(letter)) for letter in text)
+        case Repeated(start=int(start), length=Integer(terms=(), constant=count)) if 0 <= count <= MOST_RANGE:
+            return tuple(_known(Integer.exact(place)) for place in range(start, start + count))
         case Class() if objects.is_enum(world, thing):
             names = objects.members(thing)
             return tuple(_known(objects.class_attribute(world, thing, name) or Unknown("no value")) for name in names)
@@ -64,11 +71,24 @@ def length(world: World, thing: Thing) -> Integer | Unknown:
         case Unknown():
             return thing
     elements = sequence(world, thing)
+    if elements is None and isinstance(thing, Items) and thing.elements and thing.frame.module is not None:
+        return _open_length(world, thing)
     if elements is None:
         return Unknown(f"the length of {getattr(thing, 'name', '') or 'it'} is not written out")
     number = Integer.exact(len(elements))
     table = table_of(world, thing)
     return replace(number, table=table, evidence=_made(thing)) if table else number
+
+
+def _open_length(world: World, thing: Items) -> Integer:
+    """A sequence whose front is known: as long as the front at least, and its entries keep their places."""
+    name = thing.name or "the sequence"
+    origin = f"len({thing.frame.module.path}:{id(thing.node)}#{thing.frame.number})"
+    number = Integer.symbol(Symbol(f"len({name})", origin, len(thing.elements)))
+    labels = [world.force(each) for each in thing.elements]
+    entries = tuple((place, str(each.value)) for place, each in enumerate(labels) if isinstance(each, Constant))
+    where = thing.frame.module.span(thing.node)
+    return replace(number, table=Table(name, entries, len(entries), where, complete=False, explicit=False))
 
 
 def _length_of_object(world: World, thing: Built) -> Integer | Unknown:
@@ -110,7 +130,8 @@ def table_of(world: World, thing: Thing) -> Table | None:
     if not entries or thing.frame.module is None:
         return None
     where = thing.frame.module.span(thing.node)
-    return Table(thing.name or "the table", tuple(entries), size, where, len(entries) == size)
+    explicit = isinstance(thing, Entries)
+    return Table(thing.name or "the table", tuple(entries), size, where, len(entries) == size, explicit)
 
 
 def _entry(world: World, key: Thing, value: Thing) -> tuple[int, str] | None:
@@ -129,23 +150,33 @@ def element(world: World, thing: Thing, node: ast.AST) -> Thing:
             return world.force(thing.element)
         case Items(elements=(only,)):
             return world.force(only)
-        case Items(elements=(first, *_)):
-            return _any_of(world, thing, first)
+        case Items():
+            return _turn(world, thing, node)
         case Tensor() | Unknown():
             return thing
         case Opaque():
             return replace(thing, name=f"{thing.name}[]", origin=f"{thing.origin}[]@{id(node)}")
         case Built(what=External(name="torch.utils.data.DataLoader")):
             return _batch(world, thing)
+        case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.Sequential")) if thing.arguments is not None:
+            held = [world.force(each) for each in thing.arguments.positional]
+            return world.element(held[0], node) if len(held) == 1 else Unknown("a container of several modules")
     return Unknown("what the loop runs over is not followed")
 
 
-def _any_of(world: World, thing: Items, first: Thunk) -> Thing:
-    """Elements that are all built alike stand for each other; others are forks of which none is known to run."""
-    made = [world.force(each) for each in thing.elements[:8]]
-    if all(isinstance(each, Integer) and each.number is not None for each in made):
-        return Unknown("a loop variable takes several numbers")
-    return made[0] if len(made) == 1 else Unknown("a loop variable takes several values")
+def _turn(world: World, thing: Items, node: ast.AST) -> Thing:
+    """A loop over a few objects runs once for each: this world says which turn it is."""
+    if not thing.elements or not thing.whole or len(thing.elements) > MOST_TURNS:
+        return Unknown("a loop variable takes several values")
+    made = [world.force(each) for each in thing.elements]
+    if all(isinstance(each, Integer | Constant) for each in made) or not world.looks_for_callers:
+        return SEVERAL
+    steps = [each.frame.step(each.node) for each in thing.elements if each.frame.module is not None]
+    if len(steps) < len(made):
+        steps = [thing.frame.step(thing.node)] * len(made)
+    taken = world.choose("turn", ("turn", id(node), thing.frame.number), steps)
+    world.context[node] = steps[taken]
+    return made[taken]
 
 
 def _batch(world: World, loader: Built) -> Thing:
@@ -185,12 +216,13 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
 
 
 def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing:
+    """A sequence behind another; what is known of the front keeps its place where the rest is open."""
     first, second = sequence(world, left), sequence(world, right)
-    if first is None or second is None:
-        return Unknown("one side of the + is not written out")
     whole = left if isinstance(left, Items) else right
     assert isinstance(whole, Items), "one side is a literal sequence"
-    return Items((*first, *second), node, whole.frame)
+    if first is None:
+        return Unknown("one side of the + is not written out")
+    return Items((*first, *(second or ())), node, whole.frame, whole=second is not None)
 
 
 def _repeated(world: World, left: Items, right: Thing, node: ast.BinOp) -> Thing:
@@ -214,6 +246,11 @@ def _floats(op: ast.operator, left: Thing, right: Thing) -> Thing:
         case ast.Div() if second:
             return Constant(first / second)
     return Unknown("the operation is not followed")
+
+
+def number(thing: Thing) -> float | None:
+    """An exact number, whole or not."""
+    return _float(thing)
 
 
 def _float(thing: Thing) -> float | None:
@@ -264,7 +301,25 @@ def mutated(thing: Thing, binding: Binding, frame: Frame) -> Thing:
     if not isinstance(thing, Items | Entries) or not thing.whole:
         return thing
     tail = binding.name.rpartition(".")[2]
-    return replace(thing, whole=False) if tail in changed(frame) else thing
+    if tail not in changed(frame):
+        return thing
+    grown = _appended(binding.name, frame) if isinstance(thing, Items) else []
+    if isinstance(thing, Items) and grown:
+        if not thing.elements and len(grown) == 1:
+            return Repeated(Thunk(grown[0], frame), Unknown("the list grows in a loop"), thing.node)
+        return replace(thing, whole=False, tail=Thunk(grown[-1], frame))
+    return replace(thing, whole=False)
+
+
+def _appended(name: str, frame: Frame) -> list[ast.expr]:
+    """What the scope appends to a list."""
+    scope = frame.function or frame.module.tree
+    found: list[ast.expr] = []
+    for node in ast.walk(scope):
+        match node:
+            case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if dotted(value) == name:
+                found.append(only)
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
 def changed(frame: Frame) -> frozenset[str]:
@@ -299,7 +354,9 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
         case "sum", [thing]:
             return _sum(world, thing)
         case "range", [stop]:
-            return Repeated(_known(Unknown("a loop variable takes several numbers")), world.integer(stop), expression(node))
+            return Repeated(_known(SEVERAL), world.integer(stop), expression(node), 0)
+        case "range", [start, stop]:
+            return _range(world, start, stop, node)
         case "tuple" | "list" | "sorted" | "set" | "frozenset" | "reversed", [thing]:
             return _remade(world, name, thing, node, frame)
         case "dict", []:
@@ -322,6 +379,13 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
 
 def expression(node: ast.AST) -> ast.expr:
     return node if isinstance(node, ast.expr) else ast.Constant(None)
+
+
+def _range(world: World, start: Thing, stop: Thing, node: ast.AST) -> Thing:
+    first, last = world.integer(start), world.integer(stop)
+    if isinstance(first, Unknown) or isinstance(last, Unknown):
+        return Repeated(_known(SEVERAL), Unknown("the range is open"), expression(node))
+    return Repeated(_known(SEVERAL), last - first, expression(node), first.number)
 
 
 def _number(world: World, name: str, thing: Thing) -> Thing:
@@ -381,7 +445,8 @@ def _distinct(world: World, name: str, parts: tuple[Thunk, ...], node: ast.AST, 
 
 
 def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thing:
-    parts = sequence(world, thing)
+    whole = not isinstance(thing, Items) or thing.whole
+    parts = sequence(world, thing) if whole else thing.elements if isinstance(thing, Items) and not thing.tail else None
     start = 0
     if isinstance(node, ast.Call):
         extra = [keyword.value for keyword in node.keywords if keyword.arg == "start"] + node.args[1:]
@@ -394,7 +459,7 @@ def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thin
         pair = Items((_known(Unknown("a loop variable takes several numbers")), _known(inner)), expression(node), frame)
         return Repeated(_known(pair), length(world, thing), expression(node))
     pairs = (Items((_known(Integer.exact(place)), part), expression(node), frame) for place, part in enumerate(parts, start))
-    return Items(tuple(_known(pair) for pair in pairs), expression(node), frame)
+    return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, whole=whole)
 
 
 def _zipped(world: World, first: Thing, second: Thing, node: ast.AST, frame: Frame) -> Thing:
@@ -469,7 +534,8 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
             found = world.force(value)
             if not isinstance(found, Integer):
                 return found
-            named = found.named(wanted, f"{entries.name}[{wanted!r}]") if isinstance(wanted, str) else found
+            where = entries.name or f"{getattr(entries.node, 'lineno', 0)}:{getattr(entries.node, 'col_offset', 0)}"
+            named = found.named(wanted, f"{where}[{wanted!r}]") if isinstance(wanted, str) else found
             return named if value.frame.module is None else named.because(value.frame.step(value.node))
     return Unknown(f"the table has no {wanted!r}")
 

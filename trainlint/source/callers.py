@@ -10,8 +10,8 @@ from trainlint.source import objects
 from trainlint.source.binding import arguments, parameters
 from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, statement
-from trainlint.source.summary import Module
-from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Thing, identity
+from trainlint.source.summary import FunctionNode, Module
+from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Partial, Thing, identity
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Unknown
 
@@ -132,7 +132,7 @@ def subclasses(world: World, cls: Class) -> Iterator[Class]:
 def calls_of(world: World, name: str, node: ast.AST) -> Iterator[Caller]:
     """Every call in the project whose callable is this function or class."""
     for module in world.workspace.mentions(name):
-        for call in module.calls:
+        for call in () if module.is_test else module.calls:
             if _last(call.func) == name:
                 quiet = world.apart()
                 if _is(quiet.evaluate(call.func, world.open_frame(module, call)), node):
@@ -150,7 +150,7 @@ def _last(node: ast.expr) -> str:
 def entered(world: World, frame: Frame) -> Frame | None:
     """An open function's frame as the caller that this world chose enters it; None where nobody calls it."""
     function = frame.function
-    if not world.looks_for_callers or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not world.looks_for_callers or function is None or isinstance(function, ast.ClassDef):
         return None
     if frame.number not in world.called:
         world.called[frame.number] = None
@@ -158,8 +158,8 @@ def entered(world: World, frame: Frame) -> Frame | None:
     return world.called[frame.number]
 
 
-def _entered(world: World, function: FunctionDef, frame: Frame) -> Frame | None:
-    found = callers_of(world, function)
+def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None:
+    found = callers_of(world, frame.module, function)
     if not found:
         return None
     steps = tuple(caller.module.step(caller.node) for caller in found)
@@ -167,40 +167,75 @@ def _entered(world: World, function: FunctionDef, frame: Frame) -> Frame | None:
     world.context[function] = chosen.module.step(chosen.node)
     where = standing(world, chosen)
     called = world.evaluate(chosen.node.func, where)
+    given = arguments(world, chosen.node, where)
+    while isinstance(called, Partial):
+        given, called = given.after(called.arguments), called.callable
     receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
-    return Frame(frame.module, function, arguments(world, chosen.node, where), receiver, outer, number)
+    return Frame(frame.module, function, given, receiver, outer, number)
 
 
-def _applications(world: World, function: FunctionDef) -> Iterator[Caller]:
+def _applications(world: World, module: Module, function: FunctionDef) -> Iterator[Caller]:
     """Who calls a module: the applications of what the project constructs of its class."""
-    for module in world.workspace.mentions(f"def {function.name}"):
-        cls = module.parents.get(function)
-        if not isinstance(cls, ast.ClassDef):
-            continue
-        frame = world.open_frame(module, cls)
-        for made in constructions(world, Class(cls, module, frame)):
-            for call, where in applications(world.workspace, made.module, made.node).items():
-                callable = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == function.name else call.func
-                thing = world.apart().evaluate(callable, world.open_frame(where, call))
-                if isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls:
-                    yield Caller(call, where)
+    cls = module.parents.get(function)
+    if not isinstance(cls, ast.ClassDef):
+        return
+    for made in constructions(world, Class(cls, module, world.open_frame(module, cls))):
+        for call, where in applications(world.workspace, made.module, made.node).items():
+            func = call.func
+            callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
+            thing = world.apart().evaluate(callable, world.open_frame(where, call))
+            if isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls:
+                yield Caller(call, where)
 
 
-def callers_of(world: World, function: FunctionDef) -> tuple[Caller, ...]:
+def _every_caller(world: World, module: Module, function: FunctionNode) -> Iterator[Caller]:
+    if isinstance(function, ast.Lambda):
+        yield from _confirmed(world, module, function, function)
+        return
+    if function.name in APPLIED:
+        yield from _applications(world, module, function)
+        return
+    yield from calls_of(world, function.name, function)
+    for other in world.workspace.mentions(function.name):
+        for node in references(other, function.name):
+            yield from _confirmed(world, other, node, function)
+
+
+def references(module: Module, word: str) -> Iterator[ast.expr]:
+    """Where a file hands a function on by its name instead of calling it."""
+    for node in module.parents:
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if name == word:
+                parent = module.parents.get(node)
+                if not (isinstance(parent, ast.Call) and parent.func is node) and isinstance(node, ast.expr):
+                    yield node
+
+
+def _confirmed(world: World, module: Module, source: ast.AST, function: FunctionNode) -> Iterator[Caller]:
+    """The calls that an object reaches and that, evaluated, enter this function."""
+    for call, where in applications(world.workspace, module, source).items():
+        if not where.is_test:
+            thing = world.apart().evaluate(call.func, world.open_frame(where, call))
+            while isinstance(thing, Partial):
+                thing = thing.callable
+            if _is(thing, function):
+                yield Caller(call, where)
+
+
+def callers_of(world: World, module: Module, function: FunctionNode) -> tuple[Caller, ...]:
     """Who calls a function, ``MOST_CALLERS`` at most, in the order of the files."""
     key = ("callers", id(function))
     known = world.workspace.answers.get(key)
     if not isinstance(known, tuple):
-        found = _applications(world, function) if function.name in APPLIED else calls_of(world, function.name, function)
-        every = tuple(caller for caller in found if not _inside(caller, function))
+        every = tuple(caller for caller in _every_caller(world, module, function) if not _inside(caller, function))
         known = every[:MOST_CALLERS]
         world.workspace.answers[key] = known
     return known
 
 
-def _inside(caller: Caller, function: FunctionDef) -> bool:
+def _inside(caller: Caller, function: FunctionNode) -> bool:
     node: ast.AST | None = caller.node
     while node is not None:
         if node is function:

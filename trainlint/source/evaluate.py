@@ -75,11 +75,19 @@ class Evaluator(World):
             found = self._in_scope(name, node, each, inside)
             if found is not None:
                 return found
+            called = callers.entered(self, each) if self._is_closure(each) else None
             if each.function is not None:
                 node = each.function
                 inside = False
-            each = each.outer or (self.module_frame(each.module) if each.function is not None else None)
+            outer = called.outer if called is not None else each.outer
+            each = outer or (self.module_frame(each.module) if each.function is not None else None)
         return self._global(name, frame)
+
+    def _is_closure(self, frame: Frame) -> bool:
+        """Whether an open function was made by another one, whose call says what its outer names are."""
+        outer = frame.outer.function if frame.outer else None
+        made = isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
+        return made and frame.arguments is None and not isinstance(frame.function, ast.ClassDef)
 
     def _in_scope(self, name: str, node: ast.AST, frame: Frame, inside: bool) -> Thing | None:
         function = frame.function
@@ -419,17 +427,23 @@ class Evaluator(World):
         return Repeated(Thunk(node.elt, frame), length, node)
 
     def _dict_comprehension(self, node: ast.DictComp, frame: Frame) -> Thing:
-        turns = self._turns(node.generators, frame)
+        over = self.evaluate(node.generators[0].iter, frame)
+        front = over.elements if isinstance(over, Items) and not over.whole else None
+        turns = self._turns(node.generators, frame, front)
         if turns is None:
             return Unknown("the table is made by a comprehension over something unknown")
-        return Entries(tuple((Thunk(node.key, turn), Thunk(node.value, turn)) for turn in turns), node, frame)
+        pairs = tuple((Thunk(node.key, turn), Thunk(node.value, turn)) for turn in turns)
+        return Entries(pairs, node, frame, whole=front is None)
 
-    def _turns(self, generators: list[ast.comprehension], frame: Frame) -> list[Frame] | None:
-        """One frame for each turn of a comprehension with one loop and no condition."""
+    def _turns(
+        self, generators: list[ast.comprehension], frame: Frame, front: tuple[Thunk, ...] | None = None
+    ) -> list[Frame] | None:
+        """One frame for each turn of a comprehension with one loop and no condition; ``front`` are the known ones."""
         if len(generators) != 1 or generators[0].ifs:
             return None
         first = generators[0]
-        turns = builtin.sequence(self, self.evaluate(first.iter, frame))
+        over = self.evaluate(first.iter, frame)
+        turns = front or (None if isinstance(over, Repeated) else builtin.sequence(self, over))
         if turns is None or len(turns) > MOST_ELEMENTS:
             return None
         return [self._turn(first.target, thunk, frame, place) for place, thunk in enumerate(turns)]
@@ -477,10 +491,23 @@ class Evaluator(World):
                 return tensors.apply(self, thing, arguments, node, frame)
             case Method():
                 return tensors.method_call(self, thing, arguments, node, frame)
+            case Opaque() if thing.name.endswith(".get") and len(arguments.positional) == 2:
+                return self._got(thing, arguments)
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
                 return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node))
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
+
+    def _got(self, thing: Opaque, arguments: Arguments) -> Thing:
+        """``options.get("pad", 0)`` of something open is the default, assumed."""
+        key, default = arguments.positional
+        value = self.force(default)
+        if isinstance(value, Constant) and value.value is None:
+            return Unknown(f"{thing.name}() is decided when it runs")
+        name = self.force(key)
+        named = isinstance(value, Integer) and isinstance(name, Constant) and isinstance(name.value, str)
+        value = value.named(name.value) if named else value  # type: ignore[union-attr]
+        return arithmetic.assumed_by(value, default.frame.step(default.node))
 
     def _apply(self, thing: Built, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         """A module of the project is called: its ``forward``, or ``__call__``."""

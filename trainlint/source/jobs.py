@@ -1,4 +1,4 @@
-"""What the project makes of one class index: looked up in the class table, and in the uses of the same symbol."""
+"""What the project makes of one class index: looked up in the class table, and in every use of the same symbol."""
 
 from __future__ import annotations
 
@@ -8,69 +8,122 @@ from collections.abc import Iterator
 from trainlint.facts import Job, Layer
 from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, roles
+from trainlint.source import builtin
 from trainlint.source.summary import Module, dotted, targets
-from trainlint.source.things import Tensor
+from trainlint.source.things import Entries, Tensor
 from trainlint.source.world import World
-from trainlint.value import Integer, Proof, Role, Step, Unknown
+from trainlint.value import Integer, Proof, Role, Step, Table, Unknown
 
 MOST_ALIASES = 12
 QUIET = (Role.PAD, Role.VOID, Role.START)
+NAMED = (Role.END, *QUIET, Role.BLANK, Role.NO_OBJECT)
 
 
 def job(world: World, number: Integer, layer: Layer) -> Job | None | Unknown:
-    """The strongest job that can be shown; a role without a job if only that is known; None if nothing is."""
-    found = [*_in_table(number, layer), *_uses(world, number), *_by_name(number)]
-    with_job = [each for each in found if each.role.is_job]
+    """The strongest job that can be shown; a role without a job if only that is known; None if nothing is.
+
+    A use beats a table, and a table beats a name. A start symbol by use has no job whatever its label is.
+    """
+    found = [*_uses(world, number, layer), *_in_table(world, number, layer), *_by_name(number)]
     order = list(Proof)
+    with_job = [each for each in found if each.role.is_job]
+    starts = [each for each in found if each.role is Role.START and each.proof is Proof.USE]
+    ends = [each for each in with_job if each.role is Role.END or each.proof is Proof.USE]
+    if starts and not ends:
+        return starts[0]
     if with_job:
         return min(with_job, key=lambda each: order.index(each.proof))
-    return found[0] if found else None
+    return min(found, key=lambda each: order.index(each.proof), default=None)
 
 
-def _in_table(number: Integer, layer: Layer) -> Iterator[Job]:
+# The table
+
+
+def _in_table(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
     """The entry of the table that sizes the head."""
-    table = layer.classes.table
+    table = _ids(world, layer.classes)
     label = table.label(number.number) if table and number.number is not None else None
-    if table is None or label is None:
+    if table is not None and label is not None:
+        yield Job(entry_role(label), Proof.TABLE, label, (Step(f"{table.name}: {number} is {label!r}", table.where),))
+
+
+def _ids(world: World, classes: Integer) -> Table | None:
+    """The table with its ids as the project counts them: a place in a sequence is an id only if nothing comes before it."""
+    table = classes.table
+    if table is None or table.explicit or classes.number == table.size:
+        return table
+    if not table.complete and len(classes.terms) == 1 and not classes.constant:
+        return table
+    return next(_counted(world, table), None)
+
+
+def _counted(world: World, table: Table) -> Iterator[Table]:
+    """Dictionaries of ids that the project makes by counting the same labels."""
+    word = table.name.rpartition(".")[2]
+    labels = {label for _, label in table.entries}
+    if not word.isidentifier():
         return
-    yield Job(entry_role(label), Proof.TABLE, label, (Step(f"{table.name}: {number} is {label!r}", table.where),))
+    for module in world.workspace.mentions(word):
+        for node in module.parents:
+            if isinstance(node, ast.DictComp) and any(word == name for name in _names(node.generators[0].iter)):
+                thing = world.apart().evaluate(node, world.open_frame(module, node))
+                made = builtin.table_of(world, thing) if isinstance(thing, Entries) else None
+                if made and {label for _, label in made.entries} == labels:
+                    yield made
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute):
+            yield (dotted(each) or "").rpartition(".")[2]
 
 
 def _by_name(number: Integer) -> Iterator[Job]:
     for name in number.names:
-        for role in (Role.END, *QUIET, Role.BLANK):
-            if role in roles(name):
-                yield Job(role, Proof.NAME, name, tuple(step for step in number.evidence if name in step.text))
+        steps = tuple(step for step in number.evidence if name in step.text)
+        yield from (Job(role, Proof.NAME, name, steps) for role in NAMED if role in roles(name))
 
 
-def _uses(world: World, number: Integer) -> Iterator[Job]:
-    """Every use of the same symbol in the project, under any of its names."""
-    waiting = [origin for origin in number.origins]
+# The uses
+
+
+def _uses(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
+    """Every use of the same symbol in the project, under any of its names, and of its entry in the table."""
+    waiting = [*number.origins, *_entry_of(number, layer)]
     seen: set[str] = set()
     while waiting and len(seen) < MOST_ALIASES:
         origin = waiting.pop(0)
         if origin in seen:
             continue
         seen.add(origin)
-        word = origin.rpartition(".")[2]
-        for module, node in _mentions(world, word):
+        for module, node in _mentions(world, origin):
             value = world.apart().evaluate(node, world.open_frame(module, node))
-            if not isinstance(value, Integer) or origin not in value.origins:
-                continue
-            for alias, job in _use(world, module, node):
-                if job:
-                    yield job
-                if alias:
-                    waiting.append(alias)
+            if isinstance(value, Integer) and origin in value.origins:
+                for alias, found in _use(world, module, node):
+                    waiting += [alias] if alias else []
+                    yield from [found] if found else []
 
 
-def _mentions(world: World, word: str) -> Iterator[tuple[Module, ast.expr]]:
-    if not word.isidentifier():
+def _entry_of(number: Integer, layer: Layer) -> Iterator[str]:
+    table = layer.classes.table
+    label = table.label(number.number) if table and number.number is not None else None
+    if table and table.explicit and label is not None:
+        yield f"{table.name}[{label!r}]"
+
+
+def _mentions(world: World, origin: str) -> Iterator[tuple[Module, ast.expr]]:
+    """Where the project reads a symbol: by its name, or by its key."""
+    key = origin.partition("[")[2].rstrip("]").strip("'\"")
+    word = key or origin.rpartition(".")[2]
+    if not key and not word.isidentifier():
         return
     for module in world.workspace.mentions(word):
-        for node in module.parents:
+        for node in () if module.is_test else module.parents:
             match node:
-                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if name == word:
+                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if name == word and not key:
+                    assert isinstance(node, ast.expr)
+                    yield module, node
+                case ast.Subscript(slice=ast.Constant(value=value), ctx=ast.Load()) if key and value == key:
                     assert isinstance(node, ast.expr)
                     yield module, node
 
@@ -80,64 +133,113 @@ def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Jo
     parent = module.parents.get(node)
     match parent:
         case ast.Assign() | ast.AnnAssign() if parent.value is node:
-            yield from _alias(world, module, parent)
+            yield from _alias(module, parent)
+        case ast.keyword(arg="value") if (call := module.parents[parent]) and isinstance(call, ast.Call):
+            yield from _padded(world, module, call)
         case ast.keyword(arg=str(name)):
             yield "", _named(name, module.step(module.parents[parent]))  # type: ignore[arg-type]
-        case ast.Compare():
-            if _meets_a_sample(world, module, parent, node):
-                yield "", Job(Role.END, Proof.USE, "the stop check", (module.step(parent),))
+        case ast.Compare() if _meets_a_sample(world, module, parent, node):
+            yield "", Job(Role.END, Proof.USE, "the stop check", (module.step(parent),))
         case ast.List() | ast.Tuple() | ast.Call():
             yield from _appended(module, parent, node)
 
 
-def _alias(world: World, module: Module, node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[str, Job | None]]:
+def _alias(module: Module, node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[str, Job | None]]:
     places = node.targets if isinstance(node, ast.Assign) else [node.target]
     scope = module.scope(node)
     for target in (each for place in places for each in targets(place)):
         name = dotted(target) or ""
         last = name.rpartition(".")[2]
-        match scope:
-            case ast.Module():
-                origin = f"{module.name}.{last}"
-            case ast.ClassDef(name=owner):
-                origin = f"{module.name}.{owner}.{last}"
-            case _:
-                origin = ""
-        yield origin, _named(last, module.step(node))
+        yield _origin(module, scope, name), _named(last, module.step(node))
+
+
+def _origin(module: Module, scope: ast.AST, name: str) -> str:
+    """The name as the evaluator tells it from others; an attribute of ``self`` belongs to the class."""
+    last = name.rpartition(".")[2]
+    owner = module.parents.get(scope)
+    match scope:
+        case ast.Module():
+            return f"{module.name}.{last}"
+        case ast.ClassDef(name=cls):
+            return f"{module.name}.{cls}.{last}"
+        case ast.FunctionDef() if name.startswith("self.") and isinstance(owner, ast.ClassDef):
+            return f"{module.name}.{owner.name}.{last}"
+    return ""
 
 
 def _named(name: str, step: Step) -> Job | None:
     found = roles(name)
-    role = next((role for role in (Role.END, *QUIET, Role.BLANK) if role in found), None)
+    role = next((role for role in NAMED if role in found), None)
     return Job(role, Proof.NAME, name, (step,)) if role else None
+
+
+def _padded(world: World, module: Module, call: ast.Call) -> Iterator[tuple[str, Job | None]]:
+    """``F.pad(codes, (0, 1), value=STOP)`` writes one answer more; ``(1, 0)`` a start."""
+    amounts = call.args[1] if len(call.args) > 1 else None
+    if (dotted(call.func) or "").rpartition(".")[2] != "pad" or not isinstance(amounts, ast.Tuple):
+        return
+    fixed = [each.value if isinstance(each, ast.Constant) else None for each in amounts.elts]
+    if any(isinstance(amount, int) and amount > 0 for amount in fixed[1::2]):
+        yield "", Job(Role.END, Proof.USE, "the end of a sequence", (module.step(call),))
+    elif None not in fixed:
+        yield "", Job(Role.START, Proof.USE, "the start of a sequence", (module.step(call),))
 
 
 def _meets_a_sample(world: World, module: Module, compare: ast.Compare, node: ast.expr) -> bool:
     """Whether a symbol is compared with a predicted class."""
     if not all(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.Is) for op in compare.ops):
         return False
-    for other in (compare.left, *compare.comparators):
-        if other is node:
-            continue
-        value = world.apart().evaluate(other, world.open_frame(module, other))
-        if (isinstance(value, Tensor) and value.sampled) or _samples(other):
+    others = [each for each in (compare.left, *compare.comparators) if each is not node]
+    return any(_samples(other) or _was_sampled(module, other) or _is_sampled(world, module, other) for other in others)
+
+
+def _is_sampled(world: World, module: Module, node: ast.expr) -> bool:
+    value = world.apart().evaluate(node, world.open_frame(module, node))
+    return isinstance(value, Tensor) and value.sampled
+
+
+def _samples(node: ast.AST) -> bool:
+    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    words = (func.attr if isinstance(func, ast.Attribute) else dotted(func) for func in calls)
+    return any(word in torch.SAMPLING - {"max"} for word in words)
+
+
+def _was_sampled(module: Module, node: ast.expr) -> bool:
+    """Whether any assignment of the scope gives the name a predicted class, in an earlier turn of the loop, say."""
+    root = next((each.id for each in ast.walk(node) if isinstance(each, ast.Name)), None)
+    scope = module.scope(node)
+    if root is None or isinstance(scope, ast.Lambda):
+        return False
+    for each in ast.walk(scope):
+        match each:
+            case ast.Assign(targets=places, value=value):
+                made: list[ast.expr] = places
+            case ast.For(target=target, iter=value):
+                made = [target]
+            case _:
+                continue
+        if any(dotted(name) == root for place in made for name in targets(place)) and _samples(value):
             return True
     return False
 
 
-def _samples(node: ast.expr) -> bool:
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any((dotted(func) or getattr(func, "attr", "")).rpartition(".")[2] in torch.SAMPLING - {"max"} for func in calls)
-
-
 def _appended(module: Module, parent: ast.AST, node: ast.expr) -> Iterator[tuple[str, Job | None]]:
-    """``ids + [EOS]`` and ``ids.append(EOS)`` write the symbol into a sequence as its end."""
+    """``ids + [EOS]``, ``[BOS, *ids, EOS]`` and ``ids.append(EOS)`` write a symbol into a sequence, at one of its ends."""
     holder = module.parents.get(parent)
-    step = module.step(parent)  # type: ignore[arg-type]
     match parent, holder:
         case ast.Call(func=ast.Attribute(attr="append"), args=[only]), _ if only is node:
-            yield "", Job(Role.END, Proof.USE, "the end of a sequence", (step,))
-        case (ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last])), ast.BinOp(op=ast.Add(), right=right) if (
-            last is node and right is parent
-        ):
-            yield "", Job(Role.END, Proof.USE, "the end of a sequence", (module.step(holder),))
+            yield "", _at_end(module, parent)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts), _ if any(isinstance(each, ast.Starred) for each in parts):
+            yield "", _at_end(module, parent) if parts[-1] is node else _at_start(module, parent) if parts[0] is node else None
+        case (ast.List(elts=parts) | ast.Tuple(elts=parts)), ast.BinOp(op=ast.Add()) if parts[-1] is node:
+            yield "", _at_end(module, holder) if holder.right is parent else _at_start(module, holder)
+        case ast.Tuple(), ast.Subscript():
+            return
+
+
+def _at_end(module: Module, node: ast.AST) -> Job:
+    return Job(Role.END, Proof.USE, "the end of a sequence", (module.step(node),))  # type: ignore[arg-type]
+
+
+def _at_start(module: Module, node: ast.AST) -> Job:
+    return Job(Role.START, Proof.USE, "the start of a sequence", (module.step(node),))  # type: ignore[arg-type]

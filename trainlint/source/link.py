@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, CtcLoss, Fact, Job, Layer, Loss, Metric, Targets, Unreadable
+from trainlint.facts import Crash, CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets, Unreadable
 from trainlint.knowledge import SIGNATURES, canonical, metrics, torch
 from trainlint.source import callers, jobs
 from trainlint.source.binding import argument, arguments, defaults
@@ -18,11 +18,11 @@ from trainlint.source.flow import applications
 from trainlint.source.objects import methods
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
-from trainlint.source.things import Arguments, Built, Class, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
+from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import MOST_WORLDS, Path, World, worlds
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Unknown
+from trainlint.value import Integer, Position, Proof, Role, Unknown
 
 LOSSES = {known.name for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
 CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
@@ -116,13 +116,15 @@ def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
     """One fact for each path to a site: each caller, each arm of a branch that matters."""
     make: Callable[[Path], World] = lambda path: Evaluator(workspace, path)  # noqa: E731
     found: dict[Fact, Fact] = {}
+    other = False
     for count, (fact, path) in enumerate(worlds(make, lambda world: _fact(world, site)), start=1):
+        other = other or fact is None
         if fact is not None:
             found.setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
         if count == MOST_WORLDS and path.next() is not None:
             yield from (_given_up(fact) for fact in list(found.values())[:1])
             return
-    alone = len(found) == 1
+    alone = len(found) == 1 and not other
     yield from (replace(fact, branch=()) if alone else fact for fact in found.values())
 
 
@@ -193,11 +195,13 @@ def _number(world: World, given: Thunk | Unknown | None, default: Integer | Unkn
     return default if given is None else world.integer(world.force(given))
 
 
-def _place(given: Thunk | Unknown | None, site: Site) -> Span:
-    """The place of a deciding argument; the call, where a default decides."""
-    if isinstance(given, Thunk) and given.frame.module is not None:
-        return given.frame.module.span(given.node)
-    return site.module.span(site.call)
+def _place(given: Thunk | Unknown | None, applied: Applied, site: Site) -> Span:
+    """The place of a deciding argument; the construction or the call, where a default decides."""
+    if isinstance(given, Thunk):
+        given = given.via or given
+        if given.frame.module is not None:
+            return given.frame.module.span(given.node)
+    return _span(applied) or site.module.span(site.call)
 
 
 def _layer(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
@@ -229,7 +233,9 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
         return Unknown("the targets are not traced", getattr(things[0], "name", ""))
     values = dict.fromkeys(value for thing in traced for value in thing.values)
     fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
-    return Targets(values=tuple(values), fills=tuple(fills), evidence=traced[0].evidence)
+    appended = dict.fromkeys(value for thing in traced for value in thing.appended)
+    one = traced[0] if len(traced) == 1 else Tensor()
+    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence)
 
 
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
@@ -237,10 +243,15 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
     ignored = _number(world, given, Integer.exact(-100))
     layer = NOT_ASKED if _is_negative(ignored) else _layer(world, _input(applied, 0, ("input",)))
     built = _decided_by_default(world, ignored, frame)
+    weights = _weights(world, applied)
     targets = _targets(world, _input(applied, 1, ("target",)), built)
+    if isinstance(targets, Targets):
+        hidden = weights is not None or _by_hand(world, applied)
+        kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
+        targets = replace(targets, fills=() if hidden else tuple(kept))
     return Loss(
         call=site.module.span(site.call),
-        argument=_place(given, site),
+        argument=_place(given, applied, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -248,9 +259,43 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         layer=layer,
         ignore_index=ignored,
         is_default=given is None,
-        job=_job(world, ignored, layer, targets),
+        job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
         targets=targets,
     )
+
+
+def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
+    """Whether what fills the targets is itself a class that the project gives a job."""
+    nowhere = Layer("", Integer.exact(0), fill.where)
+    job = jobs.job(world, fill.value, nowhere if isinstance(layer, Unknown) else layer)
+    return isinstance(job, Job) and job.role.is_job and job.proof is Proof.USE
+
+
+def _weights(world: World, applied: Applied) -> Thing | None:
+    """The weight of each class, if the loss was given one."""
+    given = _deciding(applied, "weight")
+    thing = world.force(given) if isinstance(given, Thunk) else given
+    return None if isinstance(thing, Constant) and thing.value is None else thing
+
+
+def _by_hand(world: World, applied: Applied) -> bool:
+    """``reduction="none"``: what counts is decided after the loss."""
+    given = _deciding(applied, "reduction")
+    thing = world.force(given) if isinstance(given, Thunk) else None
+    return isinstance(given, Unknown) or (thing is not None and not _reduces(thing))
+
+
+def _reduces(thing: Thing) -> bool:
+    return isinstance(thing, Constant) and thing.value in ("mean", "sum")
+
+
+def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
+    """A class with a weight is meant to be learned."""
+    if isinstance(number, Unknown) or number.number is None or not isinstance(weights, Tensor):
+        return None
+    place = number.number
+    weight = weights.weights[place] if 0 <= place < len(weights.weights) else 0
+    return Job(Role.LABEL, Proof.USE, f"a class with the weight {weight:g}", weights.evidence) if weight else None
 
 
 def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
@@ -259,7 +304,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     layer = _layer(world, _input(applied, 0, ("log_probs",)))
     return CtcLoss(
         call=site.module.span(site.call),
-        argument=_place(given, site),
+        argument=_place(given, applied, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -279,7 +324,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
     layer = _layer(world, _input(applied, 0, ("preds",)))
     return Metric(
         call=site.module.span(site.call),
-        argument=_place(given, site),
+        argument=_place(given, applied, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -302,7 +347,7 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
     span = site.module.span(site.call)
     given = _deciding(applied, "blank" if applied.name in CTC else "ignore_index")
     value = _number(world, given, Integer.exact(0 if applied.name in CTC else -100))
-    name, place = applied.name.rpartition(".")[2], _place(given, site)
+    name, place = applied.name.rpartition(".")[2], _place(given, applied, site)
     if applied.name in CTC:
         return CtcLoss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None)
     if applied.name in LOSSES:
@@ -325,8 +370,11 @@ def _job(
     taken = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.values)
     if isinstance(layer, Unknown):
         return None
-    inside = number.position(layer.classes) is Position.INSIDE
-    return jobs.job(world, number, layer) if inside or taken else None
+    if number.position(layer.classes) is not Position.INSIDE:
+        return jobs.job(world, number, layer) if taken else None
+    if isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended):
+        return Job(Role.END, Proof.USE, "the end of a sequence", targets.evidence)
+    return jobs.job(world, number, layer)
 
 
 def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:

@@ -163,11 +163,19 @@ def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame)
     straight = [*node.body, *node.orelse]
     if not any(name in binds(frame.module, inner) for inner in straight for name in wanted):
         return _last(world, wanted, handlers[0].body, frame) if handlers else None
-    handlers = [handler for handler in handlers if not IMPORT_ERRORS & _caught(handler)]
+    handlers = [handler for handler in handlers if not (IMPORT_ERRORS & _caught(handler) and _gives_up(handler))]
     step = frame.step(node)
     answers = (step, *(frame.module.step(handler.body[0]) for handler in handlers))
     taken = world.choose("branch", ("try", id(node), frame.number), answers)
     return _last(world, wanted, handlers[taken - 1].body if taken else straight, frame)
+
+
+def _gives_up(handler: ast.ExceptHandler) -> bool:
+    """``except ImportError: thing = None`` only says that the import failed."""
+    return all(
+        isinstance(inner, ast.Pass) or (isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Constant))
+        for inner in handler.body
+    )
 
 
 def _caught(handler: ast.ExceptHandler) -> set[str]:

@@ -114,11 +114,25 @@ def is_enum(world: World, cls: Class) -> bool:
 def _member(world: World, asked: Class, cls: Class, name: str, value: Thing) -> Thing:
     """A member of an enum: ``auto()`` counts from 1."""
     if isinstance(value, Built | Opaque) and "auto" in getattr(value, "name", ""):
-        names = members(cls)
-        value = Integer.exact(names.index(name) + 1) if name in names else value
+        value = Integer.exact(_counted(world, cls, name))
     if isinstance(value, Integer):
         return value.named(f"{asked.name}.{name}", f"{cls.module.name}.{cls.name}.{name}")
     return value
+
+
+def _counted(world: World, cls: Class, name: str) -> int:
+    """``auto()`` is one more than the largest number before it."""
+    number = 0
+    frame = class_frame(world, cls)
+    for node in cls.node.body:
+        if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+            continue
+        value = world.integer(world.evaluate(node.value, frame))
+        exact = value.number if isinstance(value, Integer) else None
+        number = max(number, exact) if exact is not None else number + 1
+        if node.targets[0].id == name:
+            return number
+    return number
 
 
 def members(cls: Class) -> list[str]:
@@ -274,9 +288,26 @@ def labelled(thing: Thing, owner: Class, name: str) -> Thing:
     return thing
 
 
+def _written_outside(world: World, built: Built, name: str) -> Thing | None:
+    """``config.classes = 5`` in the scope that made the object, after it was made."""
+    module = built.frame.module
+    holder = module.parents.get(built.node)
+    if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+        return None
+    path = f"{holder.targets[0].id}.{name}"
+    if path not in module.stored:
+        return None
+    scope = module.scope(holder)
+    found = final(world, path, scope.body, built.frame) if not isinstance(scope, ast.Lambda) else None
+    return world.bound_value(found, path, built.frame) if found and found.name == path else None
+
+
 def attribute_of(world: World, built: Built, name: str) -> Thing:
     """Any attribute of an object of the project."""
     assert isinstance(built.what, Class), "an object of the project"
+    found = _written_outside(world, built, name)
+    if found is not None:
+        return found
     found = instance_attribute(world, built, name)
     if found is not None:
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,13 @@ class Module:
         """Every call in the file, in the order of the text."""
         found = [node for node in self.parents if isinstance(node, ast.Call)]
         return tuple(sorted(found, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0))))
+
+    @cached_property
+    def is_test(self) -> bool:
+        """Whether pytest would collect the file: what a test calls says nothing of what is trained."""
+        parts = self.path.split(os.sep)
+        file = parts[-1]
+        return file == "conftest.py" or file.startswith("test_") or file.endswith("_test.py")
 
     @cached_property
     def stored(self) -> frozenset[str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from trainlint.facts import Fill, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
-from trainlint.source import builtin, command_line
+from trainlint.source import builtin, command_line, objects
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
     Arguments, Binding, Built, Class, Constant, Entries, External, Frame, Items, Method, Opaque, Partial, Repeated,
-    Tensor, Thing, Thunk,
+    Tensor, Thing, Thunk, identity,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
@@ -27,8 +28,10 @@ CONSTANT = {
 HOW = {"pad_sequence": "padded by pad_sequence with", "pad": "padded by F.pad with", "where": "filled by torch.where with"}
 FULL = {"torch.full", "torch.full_like", "numpy.full", "numpy.full_like"}
 CONSTRUCTORS = {"torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.LongTensor", "torch.Tensor", "numpy.array", "numpy.asarray"}
+COUNTED = ("argmin", "argmax")
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
+MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
     {
         "masked_fill", "masked_fill_", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
@@ -114,7 +117,10 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         zero = replace(base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, HOW[last])))
         return _filled(world, base, fill, node, frame, last) if fill else zero
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
-        return Tensor(sampled=True, layer=first.layer if isinstance(first, Tensor) else STILL_OPEN)
+        layer = first.layer if isinstance(first, Tensor) else STILL_OPEN
+        return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if last in COUNTED else None)
+    if name in ("torch.randint", "torch.randint_like"):
+        return _drawn(world, given)
     if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
         return _joined(world, first, last)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
@@ -136,15 +142,26 @@ def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tenso
     """A tensor made of what a sequence holds."""
     if isinstance(thing, Tensor):
         return thing
-    values: list[Integer] = []
-    if isinstance(thing, Items) and len(thing.elements) <= 64:
-        for each in thing.elements:
-            known = world.force(each)
-            values += [known] if isinstance(known, Integer) else []
-    if isinstance(thing, Repeated):
-        known = world.force(thing.element)
-        values += [known] if isinstance(known, Integer) else []
-    return Tensor(values=tuple(values))
+    if isinstance(thing, Items) and thing.whole and len(thing.elements) <= MOST_WEIGHTS:
+        numbers = [builtin.number(world.force(each)) for each in thing.elements]
+        if None not in numbers:
+            return Tensor(weights=tuple(number for number in numbers if number is not None))
+    return Tensor()
+
+
+def _drawn(world: World, given: Arguments) -> Tensor:
+    """``randint(high, size)`` and ``randint(low, high, size)``: every number from low to high - 1 is an answer."""
+    ends = [world.force(each) for each in given.positional]
+    ends = [end for end in ends if not isinstance(end, Items)][:2]
+    for name in ("low", "high"):
+        if name in given.keywords:
+            ends.append(world.force(given.keywords[name]))
+    numbers = [world.integer(end) for end in ends]
+    low = numbers[0] if len(numbers) == 2 else Integer.exact(0)
+    high = numbers[-1] if numbers else Unknown("nothing is given")
+    if isinstance(low, Unknown) or isinstance(high, Unknown):
+        return Tensor()
+    return Tensor(lowest=low, highest=high - Integer.exact(1))
 
 
 def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame, how: str) -> Tensor:
@@ -181,15 +198,21 @@ def _joined(world: World, thing: Thing, how: str) -> Thing:
 
 def _padded(world: World, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """``F.pad`` adds constant classes or rows: the layer stays what it is. A fixed count of rows is an answer, not padding."""
-    if not isinstance(first, Tensor):
-        return Tensor()
+    first = first if isinstance(first, Tensor) else Tensor()
     value = given.keywords.get("value") or (given.positional[3] if len(given.positional) > 3 else None)
     amounts = world.force(given.positional[1]) if len(given.positional) > 1 else None
     if value is None or not isinstance(amounts, Items):
         return first
     known = [world.force(each) for each in amounts.elements]
-    fixed = all(isinstance(each, Integer) and each.number is not None for each in known)
-    return first if fixed else _filled(world, first, value, node, frame, "pad")
+    fixed = [each.number for each in known if isinstance(each, Integer) and each.number is not None]
+    if len(fixed) < len(known):
+        return _filled(world, first, value, node, frame, "pad")
+    number = world.integer(world.force(value))
+    appended = any(amount > 0 for amount in fixed[1::2]) and isinstance(first.layer, Unknown)
+    if not appended or isinstance(number, Unknown):
+        return first
+    step = frame.step(builtin.expression(node))
+    return first.but(appended=(*first.appended, number), evidence=(*first.evidence, step))
 
 
 # Calls of library objects
@@ -254,8 +277,15 @@ def _keeps_after(world: World, members: list[Thunk]) -> bool:
 
 
 def _members(world: World, built: Built) -> list[Thunk] | None:
-    """The modules of a container, in order."""
-    if built.arguments is None or built.arguments.stars:
+    """The modules of a container, in order; of a list that grew, the last one."""
+    if built.arguments is None:
+        return None
+    if len(built.arguments.stars) == 1:
+        grown = world.force(built.arguments.stars[0])
+        if isinstance(grown, Repeated):
+            return [grown.element]
+        return [grown.tail] if isinstance(grown, Items) and grown.tail else None
+    if built.arguments.stars:
         return None
     found = list(built.arguments.positional)
     if len(found) == 1:
@@ -263,7 +293,7 @@ def _members(world: World, built: Built) -> list[Thunk] | None:
         if isinstance(only, Entries):
             return [value for _, value in only.pairs] if only.whole else None
         if isinstance(only, Items):
-            return list(only.elements) if only.whole else None
+            return list(only.elements) if only.whole else [only.tail] if only.tail else None
         if isinstance(only, Repeated):
             return [only.element]
     return found
@@ -299,6 +329,16 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
     return Opaque(f"{label}.{name}({key if texts else ''})", f"{who}.{name}({key})", why, least(name), node, (*texts, name) if texts else ())
 
 
+def _is_padding(world: World, mask: Thunk, value: Thunk) -> bool:
+    """Whether a masked write marks padding: the mask or the value says so."""
+    said = f"{mask.frame.step(mask.node).text} {value.frame.step(value.node).text}" if mask.frame.module else ""
+    known = world.force(value)
+    names = known.names if isinstance(known, Integer) else ()
+    negative = isinstance(known, Integer) and known.maximum is not None and known.maximum < 0
+    words = {word for text in (said, *names) for word in re.split(r"[^a-z]+", text.lower())}
+    return negative or bool(words & {"pad", "padding", "padded", "ignore", "ignored", "void", "prompt", "valid"})
+
+
 def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A tensor's method on something open: what it marks is known all the same."""
     if name in ("masked_fill", "masked_fill_", "argmax", "argmin", "multinomial"):
@@ -314,9 +354,13 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
     constant as padding. Numbers written into a constant tensor are drawn, and are answers like the rest.
     """
     first, last = getattr(binding.node, "lineno", 0), getattr(use, "lineno", 0)
-    for node, target, value in _writes(frame):
+    for node, target, value, whole in _writes(frame):
         if first < node.lineno <= last and dotted(target) == binding.name:
             number = world.evaluate(value, frame)
+            if isinstance(number, Tensor) and not isinstance(number.layer, Unknown):
+                tensor = tensor.but(layer=number.layer, values=(), constant=False)
+            if not whole:
+                continue
             where = frame.module.span(node if isinstance(node, ast.Assign) else value)
             if isinstance(number, Integer) and tensor.constant:
                 tensor = tensor.but(values=(*tensor.values, number))
@@ -329,19 +373,19 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
     return tensor
 
 
-def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr], ...]:
-    """The statements of a scope that write into a part of something: the statement, what it writes into, and what."""
+def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr, bool], ...]:
+    """The statements of a scope that write into something: the statement, into what, what, and whether a stretch of it."""
     scope = frame.function or frame.module.tree
     known = frame.module.kept.get(("writes", scope))
     if isinstance(known, tuple):
         return known
-    found: list[tuple[ast.stmt, ast.expr, ast.expr]] = []
+    found: list[tuple[ast.stmt, ast.expr, ast.expr, bool]] = []
     for node in ast.walk(scope):
         match node:
-            case ast.Assign(targets=[ast.Subscript(value=target, slice=place)], value=value) if _is_stretch(place):
-                found.append((node, target, value))
+            case ast.Assign(targets=[ast.Subscript(value=target, slice=place)], value=value):
+                found.append((node, target, value, _is_stretch(place)))
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr="masked_fill_"), args=[_, value])):
-                found.append((node, target, value))
+                found.append((node, target, value, True))
     known = tuple(found)
     frame.module.kept["writes", scope] = known
     return known
@@ -360,10 +404,11 @@ def _is_stretch(place: ast.expr) -> bool:
 
 
 def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
-    if name in ("masked_fill", "masked_fill_", "index_fill_", "fill_") and given.positional:
-        return _filled(world, tensor, given.positional[-1], node, frame, name)
-    if name in torch.SAMPLING or name in ("argmin",):
-        return Tensor(sampled=True, layer=tensor.layer)
+    if name in ("masked_fill", "masked_fill_") and len(given.positional) == 2:
+        mask, value = given.positional
+        return _filled(world, tensor, value, node, frame, name) if _is_padding(world, mask, value) else tensor
+    if name == "argmin" or name in torch.SAMPLING:
+        return Tensor(sampled=True, layer=tensor.layer, lowest=Integer.exact(0) if name in COUNTED else None)
     if name in torch.KEEPING_METHODS:
         return tensor
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
@@ -409,6 +454,10 @@ def part(world: World, value: Thing, place: int, node: ast.expr) -> Thing:
             return world.force(value.elements[place])
         case Opaque():
             return replace(value, name=f"{value.name}[{place}]", origin=f"{value.origin}[{place}]")
+        case Repeated(start=int(start)):
+            return Integer.exact(start + place)
+        case Repeated():
+            return world.force(value.element)
         case Tensor():
             return value if value.sampled else Tensor(Unknown("a tensor is unpacked"))
     return value if isinstance(value, Unknown) else Unknown("the unpacking is not followed")
@@ -427,6 +476,8 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return _entry_of_opaque(world, value, node, frame)
         case Class():
             return _enum_entry(world, value, node, frame)
+        case Built(what=Class() as cls):
+            return _by_getitem(world, value, cls, node, frame)
         case Method(thing=Tensor() as tensor, name="shape"):
             return _opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
         case External() | Unknown():
@@ -434,6 +485,21 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
     if isinstance(node.slice, ast.Slice):
         return _slice_of_items(world, value, node.slice, frame)
     return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
+
+
+def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
+    """``vocabulary["<eos>"]`` asks the object; what it cannot say is a number of its own."""
+    function = objects.method(world, cls, "__getitem__", built)
+    key = world.evaluate(node.slice, frame)
+    if function is not None:
+        found = world.call(function, Arguments((Thunk(node.slice, frame),)), node, frame)
+        if not isinstance(found, Unknown):
+            return found
+    name = built.label or built.name
+    text = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
+    why = Unknown(f"{name}[...] is decided when it runs", f"{name}[{text!r}]")
+    origin = f"{identity(built)}[{text!r}]" if text is not None else f"{id(node)}#{frame.number}"
+    return Opaque(f"{name}[{text!r}]", origin, why, 0, node, (text,) if text is not None else ())
 
 
 def _enum_entry(world: World, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
@@ -476,6 +542,8 @@ def _member(world: World, built: Built, node: ast.Subscript, frame: Frame) -> Th
     number = key.number if isinstance(key, Integer) else None
     if number is not None and -len(members) <= number < len(members):
         return _labelled(world.force(members[number]), built)
+    if len(members) == 1:
+        return _labelled(world.force(members[0]), built)
     return Unknown(f"which member of {built.label or built.name} is taken is open")
 
 
@@ -498,12 +566,21 @@ def _entry_of_opaque(world: World, value: Opaque, node: ast.Subscript, frame: Fr
 def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> Tensor:
     """A slice along time or batch keeps the classes; one that may cut the classes hides them."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if tensor.fills and any(_selects(world, each, frame) for each in parts):
+        tensor = tensor.but(fills=())
     has_dots = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in parts)
     for place, each in enumerate(parts):
         if _cuts(world, each, frame) and _may_hit(tensor, place, len(parts), has_dots, each):
             return tensor.but(layer=Unknown("the logits are sliced along their classes"))
     dropped = any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in parts)
     return tensor.but(dim=None) if dropped and tensor.dim != -1 else tensor
+
+
+def _selects(world: World, each: ast.expr, frame: Frame) -> bool:
+    """Whether a subscript may take only the real entries: a mask, or places found by the program."""
+    if isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and not isinstance(each.value, bool)):
+        return False
+    return not isinstance(world.evaluate(each, frame), Integer)
 
 
 def _cuts(world: World, each: ast.expr, frame: Frame) -> bool:

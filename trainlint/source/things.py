@@ -33,11 +33,15 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Thunk:
-    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known."""
+    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known.
+
+    ``via`` is the ``**settings`` of a call that handed it on.
+    """
 
     node: ast.expr
     frame: Frame
     known: Thing | None = None
+    via: Thunk | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,9 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """A tuple, list or set whose elements are written out; ``whole`` is False where more may come."""
+    """A tuple, list or set whose elements are written out; ``whole`` is False where more may come, of which
+    ``tail`` is the last.
+    """
 
     elements: tuple[Thunk, ...]
     node: ast.expr
@@ -78,15 +84,20 @@ class Items:
     name: str = ""
     whole: bool = True
     mutable: bool = False
+    tail: Thunk | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """A sequence whose elements are all made by one expression: a comprehension, ``[x] * n``, a loader's batches."""
+    """A sequence whose elements are all made by one expression: a comprehension, ``[x] * n``, a loader's batches.
+
+    ``start`` is the first number of a ``range``.
+    """
 
     element: Thunk
     length: Integer | Unknown
     node: ast.expr
+    start: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +189,18 @@ class Method:
 class Tensor:
     """A tensor, as far as classes and targets go.
 
-    ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of sight);
-    ``sampled`` says that its entries are predicted classes. ``values`` are what its real entries take, ``fills`` what pads
-    or masks it; ``constant`` says that it was made of one value and nothing was written into it yet.
+    ``lowest`` and ``highest`` bound the real entries where both are known. ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of sight);
+    ``sampled`` says that its entries are predicted classes. ``values`` are what its real entries take, ``appended`` what
+    closes each row, ``weights`` the numbers it was written out with, ``fills`` what pads or masks it; ``constant`` says that it was made of one value and nothing was written into it yet.
     """
 
     layer: Layer | Unknown = Unknown("the logits are not traced to a layer")
     dim: int | None = -1
     values: tuple[Integer, ...] = ()
+    lowest: Integer | None = None
+    highest: Integer | None = None
+    weights: tuple[float, ...] = ()
+    appended: tuple[Integer, ...] = ()
     fills: tuple[Fill, ...] = ()
     sampled: bool = False
     constant: bool = False
