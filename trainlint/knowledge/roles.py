@@ -24,7 +24,7 @@ purpose.
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GLUED = re.compile(
-    r"(eos|eot|eod|sos|bos|pad|blank|unk)(id|idx|ix|index|tok|token|symbol)s?|(start|begin|end)(of)([a-z]+)"
+    r"(eos|eot|eod|sos|bos|pad|blank|unk)(id|idx|ix|index|tok|token|symbol)s?|(ctc)(blank)|(start|begin|end)(of)([a-z]+)"
 )
 _SPECIAL = re.compile(r"[^\w\s.].*[^\w\s.]", re.DOTALL)
 """A string that wears brackets: <eos>, [PAD], <|im_end|>."""
@@ -133,6 +133,8 @@ def roles(name: str) -> frozenset[Role]:
     >>> [sorted(role.value for role in roles(name)) for name in ("self.eos_id", "<pad>", "pad_or_eos", "early_stop")]
     [['end'], ['padding'], ['end', 'padding'], []]
     """
+    if name in _EXACT:
+        return frozenset({_EXACT[name]})
     if _SPECIAL.fullmatch(name):
         return _special(name)
     path = [part for part in name.split(".") if part]
@@ -161,12 +163,10 @@ def entry_role(label: str) -> Role:
 
 
 def _special(name: str) -> frozenset[Role]:
-    if name in _EXACT:
-        return frozenset({_EXACT[name]})
     said = words(name)
     if len(said) == 1 and said[0] in _WEAK:
         return frozenset({_WEAK[said[0]]})
-    return _spoken(name, _BARE)
+    return _spoken(name, _BARE) | _spoken(name.lower(), _BARE)
 
 
 def _spoken(name: str, enough: frozenset[str]) -> frozenset[Role]:
