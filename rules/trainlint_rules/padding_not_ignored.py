@@ -1,4 +1,4 @@
-"""TL105: Targets are filled with a value that the loss does not ignore.
+"""TL105: targets are filled with a value that the loss does not ignore.
 
 Sequences of unequal length are padded to one shape, and the prompt of an instruction is blanked out. What stands in
 the targets at those places is no answer, and the loss must skip it. ``cross_entropy`` skips one number:

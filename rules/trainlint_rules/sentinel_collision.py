@@ -1,4 +1,4 @@
-"""TL101: The index that the loss skips is a class that the model must learn.
+"""TL101: the index that the loss skips is a class that the model must learn.
 
 A cross-entropy with ``ignore_index=k`` throws away every position whose target is k before it averages. That is meant
 for padding. When k is also a class with a job (the stop symbol of a decoder, a tag, a mask level), the model is never

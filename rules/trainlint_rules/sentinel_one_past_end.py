@@ -1,4 +1,4 @@
-"""TL102: The index that the loss skips is one past the last class.
+"""TL102: the index that the loss skips is one past the last class.
 
 A loss that skips N in front of a layer with N classes is correct: the classes are 0 to N - 1, so no target that the
 model must learn is thrown away, and padding may well be marked with N. It is also one step from TL101. The day the
