@@ -11,7 +11,7 @@ from trainlint.knowledge.roles import entry_role, words
 
 SAID = {
     Role.END: """eos eos_id EOS_IDX eosid eos_token_id EOSToken eosTokenId tokenizer.eos_token_id self.eos _eos
-        eot_token eod stop_id stop_token STOP STOP_TAG stop_audio_token self.stop_id
+        eot_token eod stop_id stop_token STOP STOP_TAG STOP_CODON stop_audio_token self.stop_id
         cfg.model.stop_token_id end_token end_of_text end_of_text_token END END_IDX Token.EOS.value
         Vocab.END special_tokens.end audio_end_token im_end_id endoftext_id text_eos_token
         CHAR_EOS_IDX start_and_eos </s> <eos> <EOS> [EOS] <|endoftext|> <|im_end|> <|eot_id|>
@@ -31,7 +31,7 @@ SAID = {
 SILENT = """weekend trend extend stopwords stop_words backend depend end_lr endpoint end_point send append
         legend stop_epoch early_stop early_stopping stop_grad should_stop end_epoch end_of_epoch
         end_logits end_positions end_index end_idx start_idx start_index start end stop start_pos
-        end_pos slice.stop begin begin_index start_time time_end stop_loss STOP_LOSS_PCT
+        end_pos slice.stop begin begin_index start_time time_end stop_loss STOP_LOSS_PCT STOP_LEVEL STOP_PATIENCE STOP_EPOCH
         stop_sequence stop_strings goal category ergo agog append_eos add_eos_token has_eos num_pad
         n_blank eos_mask eos_weight eos_coef eos_loss eos_penalty pad_len padding_mask pad_mask
         blank_penalty non_pad length_no_eos frames_after_eos without_blank ignore_index

@@ -66,6 +66,7 @@ Silent for a negative index, for one beyond the classes that no target takes, fo
 start symbol, for labels that are shifted past the index, and wherever the layer in front of the loss is not known.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -92,6 +93,9 @@ from trainlint import (
 
 UNTAUGHT = frozenset({Role.PAD, Role.VOID, Role.START})
 """Roles without a job."""
+
+PLUS_ONE = re.compile(r"\+ *1\b|\b1 *\+")
+"""How a line of evidence shows that a width was made of something and one more."""
 
 
 @rule("TL101")
@@ -129,8 +133,8 @@ class Claim:
 
 def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     """The strongest claim first."""
-    if not isinstance(loss.targets, Unknown):
-        yield from _answer(loss.targets, index)
+    if not isinstance(loss.targets, Unknown) and loss.position is not Position.ONE_PAST:
+        yield from _answer(loss.targets, index, loss.position)
     if loss.position is not Position.INSIDE or isinstance(loss.layer, Unknown):
         return
     unreachable = not isinstance(loss.targets, Unknown) and _outside(loss.targets, index)
@@ -143,10 +147,12 @@ def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     yield from _end_of_text(loss.layer, index)
 
 
-def _answer(targets: Targets, index: Integer) -> Iterator[Claim]:
-    """The targets are seen to take the value."""
+def _answer(targets: Targets, index: Integer, position: Position | Unknown) -> Iterator[Claim]:
+    """The targets are seen to take the value, and not as a mark that shares the sentinel's own definition."""
     lowest, highest = targets.lowest, targets.highest
-    if any((value - index).number == 0 and not _untaught(value) for value in targets.values):
+    marks = set(index.origins) if position is not Position.INSIDE else set()
+    real = (value for value in targets.values if not marks & set(value.origins) and not _untaught(value))
+    if any((value - index).number == 0 for value in real):
         what = f"one of the values that real targets take ({', '.join(map(str, targets.values))})"
     elif lowest and highest and _at_most(lowest, index) and _at_most(index, highest):
         what = f"one of the real targets, which run from {lowest} to {highest}"
@@ -170,7 +176,7 @@ def _one_of_two(layer: Layer, index: Integer) -> Iterator[Claim]:
 def _job(layer: Layer, index: Integer, job: Job) -> Iterator[Claim]:
     if not job.role.is_job or (job.proof is Proof.NAME and job.role is not Role.END):
         return
-    sure = job.proof is not Proof.NAME or _made_for(layer.classes, index)
+    sure = job.proof is not Proof.NAME or _has_slot_for(layer.classes, index)
     what = f"{_member(layer)}, and class {index} is {job.title}{'' if sure else ' by its name'}"
     so = f"the model is never shown {job.lesson}, and the loss curve will not show it"
     yield Claim(Severity.ERROR if sure else Severity.WARNING, what, so, joined(layer.evidence, job.evidence))
@@ -180,7 +186,8 @@ def _spare(layer: Layer, index: Integer, job: Job | Unknown | None) -> Iterator[
     """The layer has exactly one class more than the number, and nothing says that the class is padding."""
     if isinstance(job, Unknown) or (job and job.role in UNTAUGHT):
         return
-    if _made_for(layer.classes, index) and not _untaught(index, layer.classes):
+    related = bool(index.terms) or bool(set(layer.classes.evidence) & set(index.evidence))
+    if related and _has_slot_for(layer.classes, index) and not _untaught(index, layer.classes):
         what = f"the last of the {layer.classes} classes that {layer.name} emits, and nothing calls that class padding"
         so = "if the extra class is a stop or a label, the model is never shown it"
         yield Claim(Severity.WARNING, what, so, layer.evidence)
@@ -197,10 +204,13 @@ def _member(layer: Layer) -> str:
     return f"one of the {layer.classes} classes that {layer.name} emits"
 
 
-def _made_for(classes: Integer, index: Integer) -> bool:
-    """Whether the layer is as wide as it is because this number got a class: both come from one definition."""
-    one_source = bool(set(classes.evidence) & set(index.evidence)) or bool(index.terms)
-    return (classes - index).number == 1 and one_source
+def _has_slot_for(classes: Integer, index: Integer) -> bool:
+    """Whether the code adds one class, and this number is that class: N of N + 1, but not the last of N."""
+    if (classes - index).number != 1:
+        return False
+    if index.terms:
+        return index.constant >= 0
+    return any(PLUS_ONE.search(step.text) for step in classes.evidence)
 
 
 def _untaught(*numbers: Integer) -> bool:

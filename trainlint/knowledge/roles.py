@@ -99,7 +99,7 @@ _MEASURES = _all(
     weights coef coeff coefficient penalty bias scale loss losses score scores threshold factor mask masks pos
     position positions offset offsets embed embeds embedding embeddings emb epoch epochs step steps iter iters time
     times ms sec frame frames row rows col cols line lines point points path file name names dir mode side left right
-    top bottom multiple to fn func width height layer head proj idxs indices list cumsum"""
+    top bottom multiple to fn func width height pct percent patience level layer head proj idxs indices list cumsum"""
 )
 """A name that ends in one of these measures something, and is no class index."""
 
@@ -181,7 +181,7 @@ def _spoken(name: str, enough: frozenset[str]) -> frozenset[Role]:
 
 def _in_company(said: tuple[str, ...], weak: str, enough: frozenset[str]) -> bool:
     others = {word for word in said if word != weak and not word.isdigit()}
-    if not others <= _COMPANY:
+    if not others <= _COMPANY and not (weak == "stop" and enough is _BARE):
         return False
     if weak == "mask":
         return bool(_TOKENS & others)
