@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainlint import END_TEXT_IDS, Role, roles
+from trainlint import END_TEXT_IDS, Role, index_roles, roles
 from trainlint.knowledge.roles import entry_role, words
 
 SAID = {
@@ -28,17 +28,17 @@ SAID = {
     Role.NO_OBJECT: "no_object noobj no_object_id NO_OBJ NoObject ∅",
 }
 
-SILENT = """weekend trend extend stopwords stop_words backend depend end_lr endpoint end_point send append
-        legend stop_epoch early_stop early_stopping stop_grad should_stop end_epoch end_of_epoch
-        end_logits end_positions end_index end_idx start_idx start_index start end stop start_pos
-        end_pos slice.stop begin begin_index start_time time_end stop_loss STOP_LOSS_PCT STOP_LEVEL STOP_PATIENCE STOP_EPOCH
-        stop_sequence stop_strings goal category ergo agog append_eos add_eos_token has_eos num_pad
-        n_blank eos_mask eos_weight eos_coef eos_loss eos_penalty pad_len padding_mask pad_mask
-        blank_penalty non_pad length_no_eos frames_after_eos without_blank ignore_index
-        ignored_index ignore_idx self.ignore_index semantic_loss_ignore_index ignore_keys
-        ignore_mismatched_sizes attention_mask mask masks mask_label mask_ratio src_mask vocab_size
-        num_classes NUM_CODES codes bosch sosa avoid vowel_mask unknown other video void_cast_size
-        index_of_eos token_start span_end text_end <|vision_start|> stop_sign_size"""
+SILENT = """weekend trend extend stopwords stop_words backend depend end_lr endpoint end_point send append legend
+    stop_epoch early_stop early_stopping stop_grad should_stop end_epoch end_of_epoch end_logits
+    end_positions end_index end_idx start_idx start_index start end stop start_pos end_pos slice.stop
+    begin begin_index start_time time_end stop_loss STOP_LOSS_PCT STOP_LEVEL STOP_PATIENCE STOP_EPOCH
+    stop_sequence stop_strings goal category ergo agog append_eos add_eos_token has_eos num_pad n_blank
+    eos_mask eos_weight eos_coef eos_loss eos_penalty pad_len padding_mask pad_mask blank_penalty
+    non_pad length_no_eos frames_after_eos without_blank ignore_index ignored_index ignore_idx
+    self.ignore_index semantic_loss_ignore_index ignore_keys ignore_mismatched_sizes attention_mask mask
+    masks mask_label mask_ratio src_mask vocab_size num_classes NUM_CODES codes bosch sosa avoid
+    vowel_mask unknown other video void_cast_size index_of_eos token_start span_end text_end
+    <|vision_start|> stop_sign_size"""
 
 
 @pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in SAID.items() for name in names.split()])
@@ -95,6 +95,26 @@ def test_a_name_with_two_roles_tells_both(name: str, both: set[Role]) -> None:
 )
 def test_an_entry_of_a_class_table_is_a_label_unless_its_words_say_otherwise(label: str, role: Role) -> None:
     assert entry_role(label) is role
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("end", Role.END), ("self.stop", Role.END), ("stop_idx", Role.END), ("start", Role.START), ("ignore", Role.VOID)],
+)
+def test_an_everyday_word_counts_where_its_value_is_a_class_index(name: str, role: Role) -> None:
+    assert roles(name) == frozenset()
+    assert index_roles(name) == {role}
+
+
+@pytest.mark.parametrize("name", ["stop_epoch", "end_logits", "weekend", "ignore_index", "num_pad", "codes"])
+def test_a_name_that_is_no_role_is_none_for_a_class_index_either(name: str) -> None:
+    assert index_roles(name) == frozenset()
+
+
+def test_an_entry_is_a_start_where_its_table_closes_it() -> None:
+    assert entry_role("<w>", ["<w>", "</w>", "a"]) is Role.START
+    assert entry_role("</w>", ["<w>", "</w>", "a"]) is Role.END
+    assert entry_role("<w>", ["<w>", "a"]) is Role.LABEL
 
 
 def test_an_entry_that_both_pads_and_ends_is_an_end() -> None:

@@ -56,11 +56,12 @@ Good:
             return F.cross_entropy(self.head(hidden), targets, ignore_index=-100)
 
 Severity. An error if the code shows the job: the project compares the index with a generated token or appends it to
-targets; the table that sizes this layer has a label behind it; the targets are seen to take the value, whatever the
-width; the head has two classes, so that skipping one leaves nothing to choose; or a name says stop or end and the
-layer is exactly that number plus one wide. A warning, with the missing piece in the message, if only a name says so,
-if the layer was widened by exactly this one class and nothing calls it padding, or if the number is the end-of-text
-id of a well-known vocabulary. A number that rests on a default is named with it.
+targets; the table that sizes this layer has a label behind it; real targets are seen to take the value, also one that
+lies beyond the classes; the head has two classes, so that skipping one leaves nothing to choose; or a name says stop
+or end, and the layer was widened by one for it or the padding has a number of its own. A warning, with the missing
+piece in the message, if only a name says so, if the layer was widened by exactly this one class and nothing calls it
+padding, or if the number is the end-of-text id of a well-known vocabulary. A number that rests on a default is named
+with it.
 
 Silent for a negative index, for one beyond the classes that no target takes, for a class that is padding, void or a
 start symbol, for labels that are shifted past the index, and wherever the layer in front of the loss is not known.
@@ -85,8 +86,8 @@ from trainlint import (
     Targets,
     Unknown,
     given,
+    index_roles,
     joined,
-    roles,
     rule,
     taken,
 )
@@ -141,7 +142,7 @@ def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     if not unreachable:
         yield from _one_of_two(loss.layer, index)
     if isinstance(loss.job, Job) and not (unreachable and loss.job.role is Role.LABEL):
-        yield from _job(loss.layer, index, loss.job)
+        yield from _job(loss.layer, index, loss.job, loss.targets)
     if not unreachable:
         yield from _spare(loss.layer, index, loss.job)
     yield from _end_of_text(loss.layer, index)
@@ -173,10 +174,10 @@ def _one_of_two(layer: Layer, index: Integer) -> Iterator[Claim]:
     yield Claim(severity, f"{_member(layer)}, so only class {left} is left to learn", so, layer.evidence, help)
 
 
-def _job(layer: Layer, index: Integer, job: Job) -> Iterator[Claim]:
+def _job(layer: Layer, index: Integer, job: Job, targets: Targets | Unknown) -> Iterator[Claim]:
     if not job.role.is_job or (job.proof is Proof.NAME and job.role is not Role.END):
         return
-    sure = job.proof is not Proof.NAME or _has_slot_for(layer.classes, index)
+    sure = job.proof is not Proof.NAME or _has_slot_for(layer.classes, index) or _padded_with_another(targets, index)
     what = f"{_member(layer)}, and class {index} is {job.title}{'' if sure else ' by its name'}"
     so = f"the model is never shown {job.lesson}, and the loss curve will not show it"
     yield Claim(Severity.ERROR if sure else Severity.WARNING, what, so, joined(layer.evidence, job.evidence))
@@ -213,8 +214,14 @@ def _has_slot_for(classes: Integer, index: Integer) -> bool:
     return any(PLUS_ONE.search(step.text) for step in classes.evidence)
 
 
+def _padded_with_another(targets: Targets | Unknown, index: Integer) -> bool:
+    """Whether the targets have padding of their own, so that this number cannot be it."""
+    fills = () if isinstance(targets, Unknown) else targets.fills
+    return any((fill.value - index).number not in {0, None} and _untaught(fill.value) for fill in fills)
+
+
 def _untaught(*numbers: Integer) -> bool:
-    said = {role for number in numbers for name in number.names for role in roles(name)}
+    said = {role for number in numbers for name in number.names for role in index_roles(name)}
     return bool(said & UNTAUGHT) and Role.END not in said
 
 

@@ -7,6 +7,7 @@ since a role that is not there costs more than one that is missed.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from trainlint.value import Role
 
@@ -29,8 +30,10 @@ _GLUED = re.compile(
 _SPECIAL = re.compile(r"[^\w\s.].*[^\w\s.]", re.DOTALL)
 """A string that wears brackets: <eos>, [PAD], <|im_end|>."""
 
+_CLOSING = re.compile(r"</\w{1,8}>")
+"""What closes a sequence, as markup does: </s>, </w>."""
+
 _EXACT = {
-    "</s>": Role.END,
     "[s]": Role.END,
     "<s>": Role.START,
     "[CLS]": Role.START,
@@ -135,6 +138,8 @@ def roles(name: str) -> frozenset[Role]:
     """
     if name in _EXACT:
         return frozenset({_EXACT[name]})
+    if _CLOSING.fullmatch(name):
+        return frozenset({Role.END})
     if _SPECIAL.fullmatch(name):
         return _special(name)
     path = [part for part in name.split(".") if part]
@@ -146,18 +151,32 @@ def roles(name: str) -> frozenset[Role]:
     return _spoken(path[-1], _BARE if around or path[-1].isupper() else _IDS)
 
 
-def entry_role(label: str) -> Role:
-    """What one entry of a class table is for: an ordinary label unless its words say otherwise.
+def index_roles(name: str) -> frozenset[Role]:
+    """The same for a name whose value is known to be a class index, where an everyday word can mean nothing else.
+
+    >>> [[role.value for role in index_roles(name)] for name in ("self.end", "stop", "end_idx", "stop_epoch")]
+    [['end'], ['end'], ['end'], []]
+    """
+    last = name.rpartition(".")[2]
+    return roles(name) or (frozenset() if _SENTINELS.fullmatch(last) else _spoken(last, _BARE))
+
+
+def entry_role(label: str, table: Collection[str] = ()) -> Role:
+    """What one entry of a class table is for: an ordinary label unless its words, or the table, say otherwise.
 
     A plain word such as "stop" or "go" names a command or a sign; "background" in a table that sizes a head is a class.
 
     >>> [entry_role(label).value for label in ("<eos>", "[PAD]", "STOP", "stop", "NOUN", "background", "[SEP]")]
     ['end', 'padding', 'end', 'label', 'label', 'label', 'void']
+    >>> entry_role("<w>", ["<w>", "</w>", "a", "b"]).value
+    'start'
     """
     if label.lower() in {"background", "bg"}:
         return Role.LABEL
     if label.lower() in {"[sep]", "<sep>", "ignore", "ignored", "unused", "reserved", "null"}:
         return Role.VOID
+    if label.startswith("<") and f"</{label[1:]}" in table:
+        return Role.START
     found = roles(label)
     return next((role for role in Role if role in found), Role.LABEL)
 
