@@ -6,7 +6,7 @@ that names are read by, and the decorator that joins them.
 
 from trainlint.facts import Crash, CtcLoss, Fact, Facts, Fill, Job, Layer, Loss, Metric, Targets, Unjudged, Unreadable
 from trainlint.finding import Finding, Severity
-from trainlint.knowledge.roles import END_TEXT_IDS, roles
+from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown, given, joined, taken
@@ -40,6 +40,7 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "given",
+    "index_roles",
     "joined",
     "roles",
     "rule",

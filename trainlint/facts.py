@@ -93,9 +93,9 @@ class Job:
 class Fill:
     """A value written into targets where there is no answer: padding, a masked prompt.
 
-    ``how`` completes "targets are ... 0": ``padded by pad_sequence with``, ``overwritten with``. ``built`` is the
-    construction of the wrapper whose own default decides what the loss skips. A loss that is masked or weighted by hand
-    has no fills.
+    ``how`` completes "targets are ... 0": ``padded by pad_sequence with``, ``overwritten with``; it begins with
+    ``padded`` where the operation itself is padding. ``built`` is the construction of the wrapper whose own default
+    decides what the loss skips. A loss that is masked or weighted by hand has no fills.
     """
 
     value: Integer

@@ -1,4 +1,4 @@
-"""TL107: The blank of a CTC loss is the id of a real symbol.
+"""TL107: the blank of a CTC loss is the id of a real symbol.
 
 CTC puts a blank between symbols and removes it when it decodes, so one class of the output must be the blank and
 nothing else. ``CTCLoss(blank=0)`` is the default. If the vocabulary starts its symbols at 0, or an offset is one off,

@@ -1,4 +1,4 @@
-"""TL999: A fault of trainlint itself.
+"""TL999: a fault of trainlint itself.
 
 Something that trainlint should have understood, or passed over, made it fail. The fault is confined to one place:
 everything else is judged and reported as always. The exit code is 2, so that a failed check is never taken for a

@@ -1,4 +1,4 @@
-"""TL106: A metric skips a class that the model must learn.
+"""TL106: a metric skips a class that the model must learn.
 
 A metric with ``ignore_index=k`` leaves out every position whose target is k, as a loss does. If k is a class with a
 job, the number on the dashboard says nothing about that class. Training may be right; what is lost is the instrument

@@ -1,4 +1,4 @@
-"""TL105: Targets are filled with a value that the loss does not ignore.
+"""TL105: targets are filled with a value that the loss does not ignore.
 
 Sequences of unequal length are padded to one shape, and the prompt of an instruction is blanked out. What stands in
 the targets at those places is no answer, and the loss must skip it. ``cross_entropy`` skips one number:
@@ -49,9 +49,9 @@ Severity. A warning: a filled place might be masked in a way that the code does 
 if a library model computes the loss, at the construction of a wrapper if the wrapper's own default decides, else at
 the loss.
 
-Silent for a loss that is masked or weighted by hand, for a fill that is an answer (an end token that closes every
-row), for a fill that no class has (PyTorch refuses it with an error), and where the fill or the ignored number is not
-known.
+Silent where the ignored class has a job, which TL101 reports, for a loss that is masked or weighted by hand, for a
+fill that is an answer (an end token that closes every row), for a fill that no class has (PyTorch refuses it with an
+error), and where the fill or the ignored number is not known.
 """
 
 from collections.abc import Iterator
@@ -60,6 +60,7 @@ from trainlint import (
     Fill,
     Finding,
     Integer,
+    Job,
     Layer,
     Loss,
     Position,
@@ -67,8 +68,8 @@ from trainlint import (
     Step,
     Unknown,
     given,
+    index_roles,
     joined,
-    roles,
     rule,
     taken,
 )
@@ -78,10 +79,10 @@ from trainlint import (
 def padding_not_ignored(loss: Loss) -> Iterator[Finding]:
     """Flag targets whose filling is learned as if it were an answer."""
     index, targets = loss.ignore_index, loss.targets
-    if isinstance(index, Unknown) or isinstance(targets, Unknown):
+    if isinstance(index, Unknown) or isinstance(targets, Unknown) or _is_needed(loss.job):
         return
     for fill in targets.fills:
-        if not _differs(fill.value, index) or _is_answer(fill.value) or not _may_be_class(fill.value, loss.layer):
+        if not _differs(fill.value, index) or _is_answer(fill) or not _may_be_class(fill.value, loss.layer):
             continue
         assumed = taken(fill.value, index)
         yield Finding(
@@ -108,9 +109,18 @@ def _differs(value: Integer, index: Integer) -> bool:
     return (gap.minimum is not None and gap.minimum > 0) or (gap.maximum is not None and gap.maximum < 0)
 
 
-def _is_answer(value: Integer) -> bool:
-    """Whether a name says that the fill is a class with a job, as where every row ends in end tokens."""
-    return any(role.is_job for name in value.names for role in roles(name))
+def _is_needed(job: Job | Unknown | None) -> bool:
+    """Whether the ignored class has a job: that is TL101, and to cure it is to fill the targets anew."""
+    return isinstance(job, Job) and job.role.is_job
+
+
+def _is_answer(fill: Fill) -> bool:
+    """Whether the fill is a class with a job: by its name, or a named value other than 0 that nothing calls padding."""
+    said = {role for name in fill.value.names for role in index_roles(name)}
+    if any(role.is_job for role in said):
+        return True
+    padded = bool(said) or fill.how.startswith("padded") or fill.value.number == 0
+    return bool(fill.value.names) and not padded
 
 
 def _may_be_class(value: Integer, layer: Layer | Unknown) -> bool:

@@ -1,4 +1,4 @@
-"""TL101: The index that the loss skips is a class that the model must learn.
+"""TL101: the index that the loss skips is a class that the model must learn.
 
 A cross-entropy with ``ignore_index=k`` throws away every position whose target is k before it averages. That is meant
 for padding. When k is also a class with a job (the stop symbol of a decoder, a tag, a mask level), the model is never
@@ -56,16 +56,18 @@ Good:
             return F.cross_entropy(self.head(hidden), targets, ignore_index=-100)
 
 Severity. An error if the code shows the job: the project compares the index with a generated token or appends it to
-targets; the table that sizes this layer has a label behind it; the targets are seen to take the value, whatever the
-width; the head has two classes, so that skipping one leaves nothing to choose; or a name says stop or end and the
-layer is exactly that number plus one wide. A warning, with the missing piece in the message, if only a name says so,
-if the layer was widened by exactly this one class and nothing calls it padding, or if the number is the end-of-text
-id of a well-known vocabulary. A number that rests on a default is named with it.
+targets; the table that sizes this layer has a label behind it; real targets are seen to take the value, also one that
+lies beyond the classes; the head has two classes, so that skipping one leaves nothing to choose; or a name says stop
+or end, and the layer was widened by one for it or the padding has a number of its own. A warning, with the missing
+piece in the message, if only a name says so, if the layer was widened by exactly this one class and nothing calls it
+padding, or if the number is the end-of-text id of a well-known vocabulary. A number that rests on a default is named
+with it.
 
 Silent for a negative index, for one beyond the classes that no target takes, for a class that is padding, void or a
 start symbol, for labels that are shifted past the index, and wherever the layer in front of the loss is not known.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -84,14 +86,17 @@ from trainlint import (
     Targets,
     Unknown,
     given,
+    index_roles,
     joined,
-    roles,
     rule,
     taken,
 )
 
 UNTAUGHT = frozenset({Role.PAD, Role.VOID, Role.START})
 """Roles without a job."""
+
+PLUS_ONE = re.compile(r"\+ *1\b|\b1 *\+")
+"""How a line of evidence shows that a width was made of something and one more."""
 
 
 @rule("TL101")
@@ -129,24 +134,26 @@ class Claim:
 
 def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     """The strongest claim first."""
-    if not isinstance(loss.targets, Unknown):
-        yield from _answer(loss.targets, index)
+    if not isinstance(loss.targets, Unknown) and loss.position is not Position.ONE_PAST:
+        yield from _answer(loss.targets, index, loss.position)
     if loss.position is not Position.INSIDE or isinstance(loss.layer, Unknown):
         return
     unreachable = not isinstance(loss.targets, Unknown) and _outside(loss.targets, index)
     if not unreachable:
         yield from _one_of_two(loss.layer, index)
     if isinstance(loss.job, Job) and not (unreachable and loss.job.role is Role.LABEL):
-        yield from _job(loss.layer, index, loss.job)
+        yield from _job(loss.layer, index, loss.job, loss.targets)
     if not unreachable:
         yield from _spare(loss.layer, index, loss.job)
     yield from _end_of_text(loss.layer, index)
 
 
-def _answer(targets: Targets, index: Integer) -> Iterator[Claim]:
-    """The targets are seen to take the value."""
+def _answer(targets: Targets, index: Integer, position: Position | Unknown) -> Iterator[Claim]:
+    """The targets are seen to take the value, and not as a mark that shares the sentinel's own definition."""
     lowest, highest = targets.lowest, targets.highest
-    if any((value - index).number == 0 and value.names and not _untaught(value) for value in targets.values):
+    marks = set(index.origins) if position is not Position.INSIDE else set()
+    real = (value for value in targets.values if not marks & set(value.origins) and not _untaught(value))
+    if any((value - index).number == 0 and value.names for value in real):
         what = f"one of the values that real targets take ({', '.join(map(str, targets.values))})"
     elif lowest and (lowest - index).number == 0:
         what = f"the first of the real targets, which count from {lowest}"
@@ -169,10 +176,10 @@ def _one_of_two(layer: Layer, index: Integer) -> Iterator[Claim]:
     yield Claim(severity, f"{_member(layer)}, so only class {left} is left to learn", so, layer.evidence, help)
 
 
-def _job(layer: Layer, index: Integer, job: Job) -> Iterator[Claim]:
+def _job(layer: Layer, index: Integer, job: Job, targets: Targets | Unknown) -> Iterator[Claim]:
     if not job.role.is_job or (job.proof is Proof.NAME and job.role is not Role.END):
         return
-    sure = job.proof is not Proof.NAME or _made_for(layer.classes, index)
+    sure = job.proof is not Proof.NAME or _has_slot_for(layer.classes, index) or _padded_with_another(targets, index)
     what = f"{_member(layer)}, and class {index} is {job.title}{'' if sure else ' by its name'}"
     so = f"the model is never shown {job.lesson}, and the loss curve will not show it"
     yield Claim(Severity.ERROR if sure else Severity.WARNING, what, so, joined(layer.evidence, job.evidence))
@@ -182,7 +189,8 @@ def _spare(layer: Layer, index: Integer, job: Job | Unknown | None) -> Iterator[
     """The layer has exactly one class more than the number, and nothing says that the class is padding."""
     if isinstance(job, Unknown) or (job and job.role in UNTAUGHT):
         return
-    if _made_for(layer.classes, index) and not _untaught(index, layer.classes):
+    related = bool(index.terms) or bool(set(layer.classes.evidence) & set(index.evidence))
+    if related and _has_slot_for(layer.classes, index) and not _untaught(index, layer.classes):
         what = f"the last of the {layer.classes} classes that {layer.name} emits, and nothing calls that class padding"
         so = "if the extra class is a stop or a label, the model is never shown it"
         yield Claim(Severity.WARNING, what, so, layer.evidence)
@@ -199,14 +207,30 @@ def _member(layer: Layer) -> str:
     return f"one of the {layer.classes} classes that {layer.name} emits"
 
 
+<<<<<<< HEAD
 def _made_for(classes: Integer, index: Integer) -> bool:
     """Whether the layer is as wide as it is because this number got a class: both come from one definition."""
     one_source = bool(set(index.origins) & {*classes.parts, *classes.origins}) or bool(index.terms)
     return (classes - index).number == 1 and one_source
+=======
+def _has_slot_for(classes: Integer, index: Integer) -> bool:
+    """Whether the code adds one class, and this number is that class: N of N + 1, but not the last of N."""
+    if (classes - index).number != 1:
+        return False
+    if index.terms:
+        return index.constant >= 0
+    return any(PLUS_ONE.search(step.text) for step in classes.evidence)
+
+
+def _padded_with_another(targets: Targets | Unknown, index: Integer) -> bool:
+    """Whether the targets have padding of their own, so that this number cannot be it."""
+    fills = () if isinstance(targets, Unknown) else targets.fills
+    return any((fill.value - index).number not in {0, None} and _untaught(fill.value) for fill in fills)
+>>>>>>> rules
 
 
 def _untaught(*numbers: Integer) -> bool:
-    said = {role for number in numbers for name in number.names for role in roles(name)}
+    said = {role for number in numbers for name in number.names for role in index_roles(name)}
     return bool(said & UNTAUGHT) and Role.END not in said
 
 

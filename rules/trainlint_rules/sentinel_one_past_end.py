@@ -1,9 +1,9 @@
-"""TL102: The index that the loss skips is one past the last class.
+"""TL102: the index that the loss skips is one past the last class.
 
 A loss that skips N in front of a layer with N classes is correct: the classes are 0 to N - 1, so no target that the
-model must learn is thrown away, and padding may well be marked with N. It is also one step from TL101. The day the layer grows by one class, for a stop symbol or a new label, that class is
-N, and the same unchanged line throws away every target of it. Nothing will say so: the shapes fit, and the loss falls
-as before (TL101 has the measurement).
+model must learn is thrown away, and padding may well be marked with N. It is also one step from TL101. The day the
+layer grows by one class, for a stop symbol or a new label, that class is N, and the same unchanged line throws away
+every target of it. Nothing will say so: the shapes fit, and the loss falls as before (TL101 has the measurement).
 
 It happens in models of several stages. The first stage of a codec language model predicts the codes and a stop
 symbol, N + 1 classes; the second stage predicts codes alone, N classes. One line ``cross_entropy(...,

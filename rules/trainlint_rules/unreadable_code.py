@@ -1,4 +1,4 @@
-"""TL902: A file cannot be read as Python.
+"""TL902: a file cannot be read as Python.
 
 A file with a syntax error, or with bytes that its encoding does not allow, is not judged: no rule can say anything
 about it, and a chain of names that leads through it ends there. A linter that skipped it quietly would call the

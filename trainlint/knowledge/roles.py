@@ -7,6 +7,7 @@ since a role that is not there costs more than one that is missed.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from trainlint.value import Role
 
@@ -24,13 +25,15 @@ purpose.
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GLUED = re.compile(
-    r"(eos|eot|eod|sos|bos|pad|blank|unk)(id|idx|ix|index|tok|token|symbol)s?|(start|begin|end)(of)([a-z]+)"
+    r"(eos|eot|eod|sos|bos|pad|blank|unk)(id|idx|ix|index|tok|token|symbol)s?|(ctc)(blank)|(start|begin|end)(of)([a-z]+)"
 )
 _SPECIAL = re.compile(r"[^\w\s.].*[^\w\s.]", re.DOTALL)
 """A string that wears brackets: <eos>, [PAD], <|im_end|>."""
 
+_CLOSING = re.compile(r"</\w{1,8}>")
+"""What closes a sequence, as markup does: </s>, </w>."""
+
 _EXACT = {
-    "</s>": Role.END,
     "[s]": Role.END,
     "<s>": Role.START,
     "[CLS]": Role.START,
@@ -99,7 +102,7 @@ _MEASURES = _all(
     weights coef coeff coefficient penalty bias scale loss losses score scores threshold factor mask masks pos
     position positions offset offsets embed embeds embedding embeddings emb epoch epochs step steps iter iters time
     times ms sec frame frames row rows col cols line lines point points path file name names dir mode side left right
-    top bottom multiple to fn func width height layer head proj idxs indices list cumsum"""
+    top bottom multiple to fn func width height pct percent patience level layer head proj idxs indices list cumsum"""
 )
 """A name that ends in one of these measures something, and is no class index."""
 
@@ -133,6 +136,10 @@ def roles(name: str) -> frozenset[Role]:
     >>> [sorted(role.value for role in roles(name)) for name in ("self.eos_id", "<pad>", "pad_or_eos", "early_stop")]
     [['end'], ['padding'], ['end', 'padding'], []]
     """
+    if name in _EXACT:
+        return frozenset({_EXACT[name]})
+    if _CLOSING.fullmatch(name):
+        return frozenset({Role.END})
     if _SPECIAL.fullmatch(name):
         return _special(name)
     path = [part for part in name.split(".") if part]
@@ -144,29 +151,41 @@ def roles(name: str) -> frozenset[Role]:
     return _spoken(path[-1], _BARE if around or path[-1].isupper() else _IDS)
 
 
-def entry_role(label: str) -> Role:
-    """What one entry of a class table is for: an ordinary label unless its words say otherwise.
+def index_roles(name: str) -> frozenset[Role]:
+    """The same for a name whose value is known to be a class index, where an everyday word can mean nothing else.
+
+    >>> [[role.value for role in index_roles(name)] for name in ("self.end", "stop", "end_idx", "stop_epoch")]
+    [['end'], ['end'], ['end'], []]
+    """
+    last = name.rpartition(".")[2]
+    return roles(name) or (frozenset() if _SENTINELS.fullmatch(last) else _spoken(last, _BARE))
+
+
+def entry_role(label: str, table: Collection[str] = ()) -> Role:
+    """What one entry of a class table is for: an ordinary label unless its words, or the table, say otherwise.
 
     A plain word such as "stop" or "go" names a command or a sign; "background" in a table that sizes a head is a class.
 
     >>> [entry_role(label).value for label in ("<eos>", "[PAD]", "STOP", "stop", "NOUN", "background", "[SEP]")]
     ['end', 'padding', 'end', 'label', 'label', 'label', 'void']
+    >>> entry_role("<w>", ["<w>", "</w>", "a", "b"]).value
+    'start'
     """
     if label.lower() in {"background", "bg"}:
         return Role.LABEL
     if label.lower() in {"[sep]", "<sep>", "ignore", "ignored", "unused", "reserved", "null"}:
         return Role.VOID
+    if label.startswith("<") and f"</{label[1:]}" in table:
+        return Role.START
     found = roles(label)
     return next((role for role in Role if role in found), Role.LABEL)
 
 
 def _special(name: str) -> frozenset[Role]:
-    if name in _EXACT:
-        return frozenset({_EXACT[name]})
     said = words(name)
     if len(said) == 1 and said[0] in _WEAK:
         return frozenset({_WEAK[said[0]]})
-    return _spoken(name, _BARE)
+    return _spoken(name, _BARE) | _spoken(name.lower(), _BARE)
 
 
 def _spoken(name: str, enough: frozenset[str]) -> frozenset[Role]:
@@ -181,7 +200,7 @@ def _spoken(name: str, enough: frozenset[str]) -> frozenset[Role]:
 
 def _in_company(said: tuple[str, ...], weak: str, enough: frozenset[str]) -> bool:
     others = {word for word in said if word != weak and not word.isdigit()}
-    if not others <= _COMPANY:
+    if not others <= _COMPANY and not (weak == "stop" and enough is _BARE):
         return False
     if weak == "mask":
         return bool(_TOKENS & others)
