@@ -56,8 +56,9 @@ def quiet(folder: Path, code: str) -> list[str]:
 
 def reported(folder: Path, findings: Iterable[Finding]) -> set[Mark]:
     """Findings in the form of marks."""
+    root = folder.resolve()
     return {
-        Mark(Path(finding.where.path).relative_to(folder).as_posix(), finding.where.row, finding.code, finding.severity)
+        Mark(Path(finding.where.path).relative_to(root).as_posix(), finding.where.row, finding.code, finding.severity)
         for finding in findings
     }
 
