@@ -32,7 +32,7 @@ def codes(text: str, folder: Path) -> set[str]:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
 def test_page_starts_with_its_code_and_one_sentence(rule: Rule) -> None:
     first, _, rest = rule.page.partition("\n")
-    assert re.fullmatch(rf"{rule.code}: [a-z0-9].{{10,110}}\.", first)
+    assert re.fullmatch(rf"{rule.code}: \S.{{10,110}}\.", first)
     assert rest.startswith("\n")
     assert ". " not in rule.summary
 
