@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from trainlint.check import Request, check
 from trainlint.rule import Rule, installed
-from trainlint.testing import findings
 
 RULES = list(installed().values())
 EXAMPLE = r"^{heading}:\n\n((?: {{4}}.*\n?|\n)+)"
@@ -25,8 +25,9 @@ def example(rule: Rule, heading: str) -> str:
 def codes(text: str, folder: Path) -> set[str]:
     """The codes found in a project that is this one text."""
     folder.mkdir()
-    (folder / "train.py").write_text(text)
-    return {finding.code for finding in findings(folder, RULES)}
+    file = folder / "train.py"
+    file.write_text(text)
+    return {finding.code for finding in check(Request((str(file),), str(folder), isolated=True)).findings}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
