@@ -102,12 +102,13 @@ def _classes(original: Callable[..., Any], given: dict[str, Any]) -> dict[str, A
 
 
 def _ctc(given: dict[str, Any]) -> dict[str, Any]:
-    """Whether the blank is the id of a symbol that the targets spell."""
+    """How many of the spelled symbols no class is left for: the blank has it, or the output ends before it."""
     targets, lengths = given["targets"], torch.as_tensor(given["target_lengths"])
     if targets.dim() == 2:
         targets = torch.cat([row[:length] for row, length in zip(targets, lengths.tolist(), strict=True)])
-    spelled = int((targets == given["blank"]).sum())
-    return {"width": given["log_probs"].size(-1), "ignored": given["blank"], "dropped": spelled}
+    blank, width = given["blank"], given["log_probs"].size(-1)
+    lost = (targets == blank) | (targets >= width)
+    return {"width": width, "ignored": blank, "dropped": int(lost.sum()), "silent": True}
 
 
 def _caller(folder: Path) -> dict[str, Any]:
