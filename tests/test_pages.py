@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from trainlint.check import Request, check
 from trainlint.rule import Rule, installed
-from trainlint.testing import findings
 
 RULES = list(installed().values())
 EXAMPLE = r"^{heading}:\n\n((?: {{4}}.*\n?|\n)+)"
@@ -25,14 +25,15 @@ def example(rule: Rule, heading: str) -> str:
 def codes(text: str, folder: Path) -> set[str]:
     """The codes found in a project that is this one text."""
     folder.mkdir()
-    (folder / "train.py").write_text(text)
-    return {finding.code for finding in findings(folder, RULES)}
+    file = folder / "train.py"
+    file.write_text(text)
+    return {finding.code for finding in check(Request((str(file),), str(folder), isolated=True)).findings}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
 def test_page_starts_with_its_code_and_one_sentence(rule: Rule) -> None:
     first, _, rest = rule.page.partition("\n")
-    assert re.fullmatch(rf"{rule.code}: [a-z0-9].{{10,110}}\.", first)
+    assert re.fullmatch(rf"{rule.code}: \S.{{10,110}}\.", first)
     assert rest.startswith("\n")
     assert ". " not in rule.summary
 

@@ -1,7 +1,7 @@
 """What PyTorch itself does in a fixture: run each given folder's ``train.py`` and record its losses.
 
-Run as a script (one process for many folders, because importing torch costs more than a fixture): folders in, one line of
-JSON out, ``{folder: {"error": traceback or null, "losses": [{...}]}}``.
+Run as a script, one process for many folders, because importing torch costs more than a fixture: folders in, one line
+of JSON out, ``{folder: {"error": traceback or null, "losses": [{...}]}}``.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def _classes(original: Callable[..., Any], given: dict[str, Any]) -> dict[str, A
         return {"width": rows.size(1), "ignored": ignored, "dropped": 0, "kept": target.size(0), "silent": True}
     rows = rows.clone().requires_grad_()
     with torch.enable_grad():
-        original(rows, target.reshape(rows.size(0), *target.shape[1:]), ignore_index=ignored, reduction="sum").backward()
+        targets = target.reshape(rows.size(0), *target.shape[1:])
+        original(rows, targets, ignore_index=ignored, reduction="sum").backward()
     heard = rows.grad.abs().sum(1) if rows.grad is not None else torch.zeros(0)
     dropped = target.reshape(heard.shape) == ignored
     return {
@@ -101,12 +102,13 @@ def _classes(original: Callable[..., Any], given: dict[str, Any]) -> dict[str, A
 
 
 def _ctc(given: dict[str, Any]) -> dict[str, Any]:
-    """Whether the blank is the id of a symbol that the targets spell."""
+    """How many of the spelled symbols no class is left for: the blank has it, or the output ends before it."""
     targets, lengths = given["targets"], torch.as_tensor(given["target_lengths"])
     if targets.dim() == 2:
         targets = torch.cat([row[:length] for row, length in zip(targets, lengths.tolist(), strict=True)])
-    spelled = int((targets == given["blank"]).sum())
-    return {"width": given["log_probs"].size(-1), "ignored": given["blank"], "dropped": spelled}
+    blank, width = given["blank"], given["log_probs"].size(-1)
+    lost = (targets == blank) | (targets >= width)
+    return {"width": width, "ignored": blank, "dropped": int(lost.sum()), "silent": True}
 
 
 def _caller(folder: Path) -> dict[str, Any]:

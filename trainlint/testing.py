@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from trainlint.check import Request, check
 from trainlint.finding import Finding, Severity
-from trainlint.lint import lint
-from trainlint.rule import Rule, installed
-from trainlint.source import Project, observe, sites
 
 LEVELS = {"expect": Severity.ERROR, "warn": Severity.WARNING, "note": Severity.NOTE}
 
@@ -56,19 +54,17 @@ def quiet(folder: Path, code: str) -> list[str]:
 
 def reported(folder: Path, findings: Iterable[Finding]) -> set[Mark]:
     """Findings in the form of marks."""
+    root = folder.resolve()
     return {
-        Mark(Path(finding.where.path).relative_to(folder).as_posix(), finding.where.row, finding.code, finding.severity)
+        Mark(Path(finding.where.path).relative_to(root).as_posix(), finding.where.row, finding.code, finding.severity)
         for finding in findings
     }
 
 
-def findings(folder: Path, rules: Iterable[Rule] | None = None) -> list[Finding]:
-    """What linting a folder as a project of its own reports; by default by every rule that is on."""
-    root = folder.resolve()
-    search = tuple(str(folder) for folder in (root / "src",) if folder.is_dir())
-    project = Project(str(root), tuple(map(str, sources(root))), search)
-    chosen = [rule for rule in installed().values() if rule.on] if rules is None else rules
-    return lint(observe(project, sites(project)), chosen)
+def findings(folder: Path) -> list[Finding]:
+    """What checking a folder as a project of its own reports."""
+    root = str(folder.resolve())
+    return list(check(Request((root,), root, isolated=True)).findings)
 
 
 def sources(folder: Path) -> list[Path]:
