@@ -195,8 +195,10 @@ def test_rules_are_explained_as_text_json_and_markdown(project: Path) -> None:
     records = json.loads(trainlint(project, "rule", "--all", "--output-format", "json").stdout)
     assert [record["code"] for record in records] == list(installed())
     for rule in installed().values():
-        assert rule.page in trainlint(project, "rule", rule.code).stdout
-        assert trainlint(project, "rule", rule.name).stdout == trainlint(project, "rule", rule.code).stdout
+        told = trainlint(project, "rule", rule.code).stdout
+        assert told.startswith(f"{rule.code} {rule.name}\n\n")
+        assert rule.page.partition("\n")[2].strip() in told
+        assert trainlint(project, "rule", rule.name).stdout == told
         assert trainlint(project, "rule", rule.code, "--output-format=markdown").stdout.startswith(f"# {rule.code} ")
 
 
