@@ -88,7 +88,9 @@ def _classes(original: Callable[..., Any], given: dict[str, Any]) -> dict[str, A
         return {"width": rows.size(1), "ignored": ignored, "dropped": 0, "kept": target.size(0), "silent": True}
     rows = rows.clone().requires_grad_()
     with torch.enable_grad():
-        original(rows, target.reshape(rows.size(0), *target.shape[1:]), ignore_index=ignored, reduction="sum").backward()
+        original(
+            rows, target.reshape(rows.size(0), *target.shape[1:]), ignore_index=ignored, reduction="sum"
+        ).backward()
     heard = rows.grad.abs().sum(1) if rows.grad is not None else torch.zeros(0)
     dropped = target.reshape(heard.shape) == ignored
     return {
