@@ -149,7 +149,9 @@ def _toml(origin: str, data: bytes) -> dict[str, object]:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{origin}: not valid TOML: {error}") from error
+        last = data.count(b"\n") + 1
+        why = str(error).replace("end of document", f"line {last}, the end")
+        raise ConfigError(f"{origin}: not valid TOML: {why}") from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{origin}: not valid TOML: not UTF-8 (at line {line})") from error

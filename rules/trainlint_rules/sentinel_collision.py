@@ -67,7 +67,6 @@ Silent for a negative index, for one beyond the classes that no target takes, fo
 start symbol, for labels that are shifted past the index, and wherever the layer in front of the loss is not known.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -95,8 +94,6 @@ from trainlint import (
 UNTAUGHT = frozenset({Role.PAD, Role.VOID, Role.START})
 """Roles without a job."""
 
-PLUS_ONE = re.compile(r"\+ *1\b|\b1 *\+")
-"""How a line of evidence shows that a width was made of something and one more."""
 
 
 @rule("TL101")
@@ -207,26 +204,20 @@ def _member(layer: Layer) -> str:
     return f"one of the {layer.classes} classes that {layer.name} emits"
 
 
-<<<<<<< HEAD
-def _made_for(classes: Integer, index: Integer) -> bool:
-    """Whether the layer is as wide as it is because this number got a class: both come from one definition."""
-    one_source = bool(set(index.origins) & {*classes.parts, *classes.origins}) or bool(index.terms)
-    return (classes - index).number == 1 and one_source
-=======
 def _has_slot_for(classes: Integer, index: Integer) -> bool:
     """Whether the code adds one class, and this number is that class: N of N + 1, but not the last of N."""
     if (classes - index).number != 1:
         return False
     if index.terms:
         return index.constant >= 0
-    return any(PLUS_ONE.search(step.text) for step in classes.evidence)
+    same_table = index.table is not None and index.table == classes.table
+    return same_table or bool(set(index.origins) & {*classes.parts, *classes.origins})
 
 
 def _padded_with_another(targets: Targets | Unknown, index: Integer) -> bool:
     """Whether the targets have padding of their own, so that this number cannot be it."""
     fills = () if isinstance(targets, Unknown) else targets.fills
     return any((fill.value - index).number not in {0, None} and _untaught(fill.value) for fill in fills)
->>>>>>> rules
 
 
 def _untaught(*numbers: Integer) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -17,20 +17,20 @@ HELP = """Find training bugs that the loss curve cannot show.
 """
 
 
-def run(words: Sequence[str]) -> int:
+def run(words: Sequence[str], commands: Mapping[str, Command] = COMMANDS) -> int:
     """Parse these words in full and run the command they name."""
     try:
-        _app()(args=list(words), prog_name="trainlint")
+        _app(commands)(args=list(words), prog_name="trainlint")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 
 
-def _app() -> typer.Typer:
+def _app(commands: Mapping[str, Command]) -> typer.Typer:
     app = typer.Typer(
         help=HELP, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
     )
-    for command in COMMANDS.values():
+    for command in commands.values():
         app.command(command.name, help=command.help)(_function(command))
     app.callback()(_root)
     return app

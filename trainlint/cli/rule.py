@@ -47,8 +47,8 @@ def _line(rule: Rule) -> str:
 
 
 def _page(rule: Rule, form: str) -> str:
-    title = f"{rule.code} {rule.name}"
-    return f"# {title}\n\n{rule.page}" if form == "markdown" else f"{title}\n\n{rule.page}"
+    mark = "# " if form == "markdown" else ""
+    return f"{mark}{rule.code} {rule.name}\n\n{rule.page.removeprefix(f'{rule.code}: ')}"
 
 
 def _record(rule: Rule) -> dict[str, object]:

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import recorder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trainlint.cli import app
+from trainlint.cli.options import CHECK, COMMANDS, Kind, parse
+from trainlint.rule import installed
+
+QUIET = "loss = 1\n"
+
+
+def trainlint(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "TERM", "COLUMNS"}}
+    path = os.pathsep.join(filter(None, [*sys.path]))
+    return subprocess.run(
+        [sys.executable, "-m", "trainlint", *words],
+        cwd=folder,
+        env={**env, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text(QUIET)
+    (tmp_path / "b.py").write_text(QUIET)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words", [(), (".",), ("check",), ("check", "."), ("src", "b.py"), ("-j2", "."), ("--", "src", "b.py")]
+)
+def test_the_word_check_may_be_left_out(project: Path, words: tuple[str, ...]) -> None:
+    run = trainlint(project, *words)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == "no findings in 2 files; no loss to judge\n"
+
+
+def test_a_path_that_looks_like_a_command_is_written_with_its_folder(project: Path) -> None:
+    (project / "check").mkdir()
+    (project / "check" / "c.py").write_text(QUIET)
+    assert "in 3 files" in trainlint(project, "check").stdout
+    assert "in 1 file;" in trainlint(project, "./check").stdout
+    assert "in 1 file;" in trainlint(project, "check", "check").stdout
+
+
+def test_a_folder_without_python_is_never_called_clean(tmp_path: Path) -> None:
+    run = trainlint(tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "0 files checked\n")
+
+
+def test_a_notebook_alone_is_not_nothing(tmp_path: Path) -> None:
+    (tmp_path / "train.ipynb").write_text('{"cells": []}')
+    run = trainlint(tmp_path, "train.ipynb")
+    assert (run.returncode, run.stdout) == (0, "")
+    assert "train.ipynb: notebooks are not read yet" in run.stderr
+    assert run.stderr.endswith("0 files checked\n")
+
+
+def test_a_hook_without_files_checks_nothing(project: Path) -> None:
+    run = trainlint(project, "check", "--hook")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "0 files checked\n")
+    assert "in 1 file;" in trainlint(project, "check", "--hook", "b.py").stdout
+
+
+def test_a_missing_path_is_exit_2_and_the_others_are_checked(project: Path) -> None:
+    run = trainlint(project, "nope.py", "src")
+    assert run.returncode == 2
+    assert run.stderr == "trainlint: nope.py: no such file or folder\n"
+    assert run.stdout == "no findings in 1 file; no loss to judge; 1 file skipped\n"
+    document = json.loads(trainlint(project, "nope.py", "src", "--output-format=json").stdout)
+    assert document["files_skipped"] == [{"filename": "nope.py", "reason": "no such file or folder"}]
+    assert document["files_checked"] == 1
+
+
+def test_a_mistyped_command_is_recognised(project: Path) -> None:
+    run = trainlint(project, "chekc", "src")
+    assert run.returncode == 2
+    assert "chekc: no such file or folder; did you mean check?" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--select", "TL7777"), "command line: unknown rule 'TL7777'"),
+        (("--ignore=sentinel-colision",), "command line: unknown rule 'sentinel-colision'"),
+        (("--fail-on", "eror"), "fail-on must be one of error, warning, note, never, not 'eror'; did you mean error?"),
+        (("--color", "sometimes"), "--color must be one of auto, always, never, not 'sometimes'"),
+        (("--output-format", "jsno"), "one of full, concise, json, not 'jsno'; did you mean json?"),
+        (("--output-format", "json:none/there.json"), "none/there.json: No such file or directory"),
+        (("--define", "n"), "--define n: expected NAME=VALUE"),
+        (("--define", "n=x"), "--define n=x: expected a whole number after ="),
+        (("--per-file-ignores", "TL1"), "--per-file-ignores TL1: expected PATTERN:RULE"),
+        (("-j", "0"), "--jobs must be a number of processes, not '0'"),
+        (("--config", "none.toml"), "none.toml: No such file or directory"),
+        (("--config", "selct=['TL1']"), "unknown key 'selct'; did you mean select?"),
+        (("--selct", "TL1"), "No such option: --selct"),
+        (("--select",), "requires an argument"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_exit_2_and_says_why(project: Path, words: tuple[str, ...], message: str) -> None:
+    run = trainlint(project, "src", *words, COLUMNS="200")
+    assert run.returncode == 2
+    assert message in " ".join(run.stderr.split())
+    assert "Traceback" not in run.stderr
+
+
+def test_settings_with_a_mistake_are_exit_2_unless_isolated(project: Path) -> None:
+    (project / "trainlint.toml").write_text("selct = ['TL1']\n")
+    run = trainlint(project, ".")
+    assert run.returncode == 2
+    assert "trainlint.toml: unknown key 'selct'; did you mean select?" in run.stderr
+    assert trainlint(project, ".", "--isolated").returncode == 0
+    assert trainlint(project, ".", "--isolated", "--config", "trainlint.toml").returncode == 2
+
+
+def test_the_settings_say_what_is_checked_and_how_it_is_told(project: Path) -> None:
+    (project / "pyproject.toml").write_text(
+        "[tool.trainlint]\nsrc = ['src']\noutput-format = ['json:out.json', 'concise']\n"
+    )
+    run = trainlint(project)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert run.stderr == "no findings in 1 file; no loss to judge\n"
+    assert json.loads((project / "out.json").read_text())["files_checked"] == 1
+
+
+def test_one_run_may_write_several_reports(project: Path) -> None:
+    run = trainlint(
+        project, ".", "--output-format", "json:a.json", "--output-format", "full:a.txt", "--output-format", "json"
+    )
+    assert json.loads(run.stdout) == json.loads((project / "a.json").read_text())
+    assert (project / "a.txt").read_text() == "no findings in 2 files; no loss to judge\n"
+
+
+def test_quiet_and_verbose_do_what_they_say(project: Path) -> None:
+    (project / "c.ipynb").write_text("{}")
+    quiet, verbose = trainlint(project, "-q"), trainlint(project, "-v")
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+    assert verbose.stderr == f"project: {project}\nc.ipynb: notebooks are not read yet\n"
+
+
+def test_the_options_of_scoring_tools_are_accepted(project: Path) -> None:
+    words = ("check", ".", "--output-format", "json", "--select", "ALL", "--isolated", "--no-cache", "--cache-dir", "x")
+    run = trainlint(project, *words)
+    assert run.returncode == 0
+    assert json.loads(run.stdout)["findings"] == []
+
+
+@pytest.mark.parametrize("words", [("--help",), ("-h",), ("check", "--help"), ("src", "-h"), ("rule", "--help")])
+def test_help_is_there_for_every_command(project: Path, words: tuple[str, ...]) -> None:
+    run = trainlint(project, *words, COLUMNS="120")
+    assert run.returncode == 0
+    assert "Usage: trainlint" in run.stdout
+
+
+def test_help_names_every_option(project: Path) -> None:
+    for command in COMMANDS.values():
+        told = trainlint(project, command.name, "--help", COLUMNS="160").stdout
+        for option in command.options:
+            assert all(flag in told for flag in option.flags), option.name
+
+
+def test_the_version_is_told(project: Path) -> None:
+    told = {trainlint(project, word).stdout for word in ("version", "--version", "-V")}
+    assert len(told) == 1
+    assert told.pop().startswith("trainlint ")
+
+
+def test_output_that_nobody_reads_is_no_error(project: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        run = subprocess.run(
+            [sys.executable, "-m", "trainlint"], cwd=project, stdout=closed, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, timeout=60, check=False,
+        )  # fmt: skip
+    assert run.stderr == ""
+
+
+def test_rules_are_explained_as_text_json_and_markdown(project: Path) -> None:
+    records = json.loads(trainlint(project, "rule", "--all", "--output-format", "json").stdout)
+    assert [record["code"] for record in records] == list(installed())
+    for rule in installed().values():
+        told = trainlint(project, "rule", rule.code).stdout
+        assert told.startswith(f"{rule.code} {rule.name}\n\n")
+        assert rule.page.partition("\n")[2].strip() in told
+        assert trainlint(project, "rule", rule.name).stdout == told
+        assert trainlint(project, "rule", rule.code, "--output-format=markdown").stdout.startswith(f"# {rule.code} ")
+
+
+def test_an_unknown_rule_cannot_be_explained(project: Path) -> None:
+    assert trainlint(project, "rule").returncode == 2
+    run = trainlint(project, "rule", "TL7777")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "unknown rule 'TL7777'" in run.stderr
+
+
+FLAGS = [flag for option in CHECK.options for flag in option.flags]
+VALUES = ["TL1", "a,b", "x=1", "", "src", "json:out.json", "4", "-", "b c"]
+WORDS = st.one_of(
+    st.sampled_from([*FLAGS, "--", "--quiet=1", "-j4", "-qv", "--jobs", "-x"]),
+    st.sampled_from(VALUES),
+    st.builds("{}={}".format, st.sampled_from(FLAGS), st.sampled_from(VALUES)),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORDS, max_size=6))
+def test_a_plain_run_is_parsed_as_the_full_parser_would(words: list[str]) -> None:
+    quick = parse(words, CHECK.options)
+    if quick is None:
+        return
+    recorder.calls.clear()
+    app.run(["check", *words], {"check": replace(CHECK, module="recorder"), "rule": COMMANDS["rule"]})
+    arguments, said = quick
+    assert recorder.calls == [(arguments, said)]
+
+
+def test_most_command_lines_need_no_full_parser() -> None:
+    for option in CHECK.options:
+        value = [] if option.kind is Kind.FLAG else ["TL1"]
+        assert parse(["src", option.flags[0], *value], CHECK.options) == (("src",), {option.name: (*value,) or ("",)})
