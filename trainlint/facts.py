@@ -127,7 +127,7 @@ class Loss(Fact):
 
     ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside``
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
-    a class.
+    a class. ``trains`` is False where no gradient can come of it: an evaluation.
     """
 
     function: str
@@ -138,6 +138,7 @@ class Loss(Fact):
     targets: Targets | Unknown
     inside: str = ""
     twin: Layer | None = None
+    trains: bool = True
 
     @property
     def position(self) -> Position | Unknown:

@@ -42,9 +42,10 @@ def _weighed(rule: Rule, facts: Facts, crashes: list[Crash]) -> Iterator[Finding
     worst: dict[tuple[object, ...], Finding] = {}
     for each in answers.values():
         everywhere = all(findings for _, findings in each)
+        least = max((finding.severity.rank for _, findings in each for finding in findings), default=0)
         for fact, findings in each:
             for finding in findings:
-                finding = finding if everywhere else _on_one_branch(finding, fact)
+                finding = _at_most(finding, least) if everywhere else _on_one_branch(finding, fact)
                 finding = replace(finding, because=tuple(dict.fromkeys((*finding.because, *fact.context))))
                 known = worst.get((finding.where, finding.code))
                 if known is None or finding.severity.rank < known.severity.rank:
@@ -61,6 +62,11 @@ def _answer(rule: Rule, fact: Fact, crashes: list[Crash]) -> list[Finding]:
         doing = f"judging {rule.code} {rule.name}"
         crashes.append(Crash(fact.call, fact.argument, fact.built, fact.context, fact.branch, doing, repr(error)))
         return []
+
+
+def _at_most(finding: Finding, rank: int) -> Finding:
+    """What one arm proves and another only makes likely is likely."""
+    return replace(finding, severity=list(Severity)[max(finding.severity.rank, rank)])
 
 
 def _on_one_branch(finding: Finding, fact: Fact) -> Finding:

@@ -100,7 +100,7 @@ UNTAUGHT = frozenset({Role.PAD, Role.VOID, Role.START})
 def sentinel_collision(loss: Loss) -> Iterator[Finding]:
     """Flag a loss that skips a class which has a job."""
     index = loss.ignore_index
-    if isinstance(index, Unknown) or loss.position is Position.NEGATIVE:
+    if not loss.trains or isinstance(index, Unknown) or loss.position is Position.NEGATIVE:
         return
     claim = next(_claims(loss, index), None)
     if claim is None:

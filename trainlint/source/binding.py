@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES
 from trainlint.source.arithmetic import assumed_by
@@ -32,9 +31,8 @@ def arguments(world: World, node: ast.Call, frame: Frame) -> Arguments:
         if keyword.arg is None:
             opened = world.evaluate(keyword.value, frame)
             named = _named(world, opened) if isinstance(opened, Entries) and opened.whole else None
-            via = Thunk(keyword.value, frame)
-            hidden += [] if named is not None else [via]
-            keywords.update({key: replace(thunk, via=via) for key, thunk in (named or {}).items()})
+            hidden += [] if named is not None else [Thunk(keyword.value, frame)]
+            keywords.update(named or {})
     return Arguments(tuple(positional), keywords, tuple(stars), tuple(hidden))
 
 

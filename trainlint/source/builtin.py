@@ -6,6 +6,7 @@ import ast
 import builtins
 from dataclasses import replace
 
+from trainlint.facts import Fill
 from trainlint.source import arithmetic, objects
 from trainlint.source.binding import argument
 from trainlint.source.summary import dotted
@@ -60,8 +61,11 @@ def _known(thing: Thing) -> Thunk:
 def length(world: World, thing: Thing) -> Integer | Unknown:
     """``len()``: exact for what is written out, a symbol for an object that is itself wherever it goes."""
     match thing:
+        case Repeated(length=Integer() as known):
+            return known
         case Repeated():
-            return thing.length
+            origin = f"len({id(thing.node)}#{thing.element.frame.number})"
+            return Integer.symbol(Symbol("its length", origin, 0))
         case Opaque():
             return world.integer(
                 Opaque(f"len({thing.name})", f"len({thing.origin})", thing.why, 1, thing.node, (), thing.evidence)
@@ -77,6 +81,8 @@ def length(world: World, thing: Thing) -> Integer | Unknown:
         return Unknown(f"the length of {getattr(thing, 'name', '') or 'it'} is not written out")
     number = Integer.exact(len(elements))
     table = table_of(world, thing)
+    if isinstance(thing, Items | Entries) and thing.name and thing.frame.module is not None:
+        number = replace(number, origins=(f"{thing.frame.module.name}.len({thing.name})",))
     return replace(number, table=table, evidence=_made(thing)) if table else number
 
 
@@ -115,7 +121,8 @@ def table_of(world: World, thing: Thing) -> Table | None:
     match thing:
         case Items(whole=True):
             labels = [world.force(each) for each in thing.elements]
-            entries = [(place, str(each.value)) for place, each in enumerate(labels) if isinstance(each, Constant)]
+            known = [(place, _label(each)) for place, each in enumerate(labels)]
+            entries = [(place, label) for place, label in known if label is not None]
             size = len(labels)
         case Entries(whole=True):
             pairs = [(world.force(key), world.force(value)) for key, value in thing.pairs]
@@ -132,6 +139,15 @@ def table_of(world: World, thing: Thing) -> Table | None:
     where = thing.frame.module.span(thing.node)
     explicit = isinstance(thing, Entries)
     return Table(thing.name or "the table", tuple(entries), size, where, len(entries) == size, explicit)
+
+
+def _label(thing: Thing) -> str | None:
+    match thing:
+        case Constant(value=str() | float() as value):
+            return str(value)
+        case Integer(terms=(), constant=number):
+            return str(number)
+    return None
 
 
 def _entry(world: World, key: Thing, value: Thing) -> tuple[int, str] | None:
@@ -198,6 +214,9 @@ def constructed(world: World, cls: Class, given: Arguments, node: ast.AST, frame
 
 def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | None:
     """Sequences and strings under ``+`` and ``*``; None where it is arithmetic."""
+    padded = _padded(world, node, left, right) if isinstance(node.op, ast.Add) else None
+    if padded is not None:
+        return padded
     match node.op, left, right:
         case ast.Add(), Constant(value=str(first)), Constant(value=str(second)):
             return Constant(first + second) if len(first) + len(second) <= arithmetic.LONGEST_TEXT else Unknown("a long string")
@@ -213,6 +232,20 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
     if isinstance(right, Constant) and isinstance(right.value, float | str):
         return _floats(node.op, left, right)
     return None
+
+
+def _padded(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Tensor | None:
+    """``ids + [PAD] * (longest - len(ids))``: data and a run of one number that fills it up."""
+    runs = [side for side in (left, right) if isinstance(side, Repeated) and side.start is None]
+    rest = left if right in runs else right
+    if len(runs) != 1 or isinstance(rest, Items | Integer | Constant):
+        return None
+    value = world.force(runs[0].element)
+    if not isinstance(value, Integer) or runs[0].element.frame.module is None:
+        return None
+    where = runs[0].element.frame.module.span(runs[0].node)
+    fills = rest.fills if isinstance(rest, Tensor) else ()
+    return Tensor(fills=(*fills, Fill(value, where, "filled up with")))
 
 
 def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing:
@@ -428,18 +461,24 @@ def _remade(world: World, name: str, thing: Thing, node: ast.AST, frame: Frame) 
         return thing
     parts = sequence(world, thing)
     if parts is None:
-        return Unknown(f"{name}() of something open")
+        return _open(name, node, frame)
     if name in ("set", "frozenset", "sorted"):
         return _distinct(world, name, parts, node, frame)
     parts = parts[::-1] if name == "reversed" else parts
     return Items(parts, expression(node), frame, mutable=name == "list")
 
 
+def _open(name: str, node: ast.AST, frame: Frame) -> Opaque:
+    """A container whose elements only a run knows: it has a length all the same."""
+    origin = f"{name}()@{id(node)}#{frame.number}"
+    return Opaque(f"{name}()", origin, Unknown(f"what {name}() holds is decided when it runs"), node=node)
+
+
 def _distinct(world: World, name: str, parts: tuple[Thunk, ...], node: ast.AST, frame: Frame) -> Thing:
     """``set`` and ``sorted`` of strings; the order of a set is nobody's business."""
     values = [each.value for part in parts if isinstance(each := world.force(part), Constant) and isinstance(each.value, str)]
     if len(values) < len(parts):
-        return Unknown(f"{name}() of something other than strings")
+        return _open(name, node, frame)
     kept = sorted(values) if name == "sorted" else list(dict.fromkeys(values))
     return Items(tuple(_known(Constant(value)) for value in kept), expression(node), frame, mutable=True)
 
@@ -517,7 +556,8 @@ def _place(world: World, thing: Thing, wanted: str) -> Thing:
         if not isinstance(value, Constant):
             break
         if value.value == wanted:
-            return Integer.exact(place).named(wanted)
+            name = thing.name if isinstance(thing, Items) else ""
+            return Integer.exact(place).named(wanted, f"{name}[{wanted!r}]" if name else "")
     return Unknown(f"{wanted!r} is not among what is written out")
 
 

@@ -110,12 +110,22 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     if isinstance(known, tuple):
         return known
     world.workspace.answers[key] = ()
-    found = [*calls_of(world, cls.name, cls.node)]
+    found = [*calls_of(world, cls.name, cls.node), *_by_class_methods(cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
     answer = tuple({id(caller.node): caller for caller in found}.values())[:MOST_CALLERS]
     world.workspace.answers[key] = answer
     return answer
+
+
+def _by_class_methods(cls: Class) -> Iterator[Caller]:
+    """``cls(...)`` in a class method."""
+    for node in objects.methods(cls).values():
+        if "classmethod" in objects.marks(node) and node.args.args:
+            name = node.args.args[0].arg
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
+                    yield Caller(call, cls.module)
 
 
 def subclasses(world: World, cls: Class) -> Iterator[Class]:

@@ -351,8 +351,8 @@ class Evaluator(World):
 
     def _operation(self, node: ast.BinOp, frame: Frame) -> Thing:
         left, right = self.evaluate(node.left, frame), self.evaluate(node.right, frame)
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
-            return tensors.mixed(left, right)
+        if isinstance(left, Tensor) or isinstance(right, Tensor) or isinstance(node.op, ast.MatMult):
+            return tensors.mixed(self, node.op, left, right)
         joined = builtin.joined(self, node, left, right)
         if joined is not None:
             return joined

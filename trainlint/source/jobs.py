@@ -10,7 +10,7 @@ from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, roles
 from trainlint.source import builtin
 from trainlint.source.summary import Module, dotted, targets
-from trainlint.source.things import Entries, Tensor
+from trainlint.source.things import Class, Entries, Tensor
 from trainlint.source.world import World
 from trainlint.value import Integer, Proof, Role, Step, Table, Unknown
 
@@ -24,7 +24,12 @@ def job(world: World, number: Integer, layer: Layer) -> Job | None | Unknown:
 
     A use beats a table, and a table beats a name. A start symbol by use has no job whatever its label is.
     """
-    found = [*_uses(world, number, layer), *_in_table(world, number, layer), *_by_name(number)]
+    found = [
+        *_uses(world, number, layer),
+        *_in_table(world, number, layer),
+        *_member(world, number, layer),
+        *_by_name(number),
+    ]
     order = list(Proof)
     with_job = [each for each in found if each.role.is_job]
     starts = [each for each in found if each.role is Role.START and each.proof is Proof.USE]
@@ -41,10 +46,16 @@ def job(world: World, number: Integer, layer: Layer) -> Job | None | Unknown:
 
 def _in_table(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
     """The entry of the table that sizes the head."""
+    named = layer.classes.table.name if layer.classes.table else ""
+    for origin in number.origins:
+        if named and origin.startswith(f"{named}["):
+            label = origin[len(named) + 1 : -1].strip("'\"")
+            yield Job(entry_role(label), Proof.TABLE, label, (Step(f"{named}: {number} is {label!r}", layer.classes.table.where),))  # type: ignore[union-attr]
     table = _ids(world, layer.classes)
     label = table.label(number.number) if table and number.number is not None else None
     if table is not None and label is not None:
-        yield Job(entry_role(label), Proof.TABLE, label, (Step(f"{table.name}: {number} is {label!r}", table.where),))
+        step = Step(f"{table.name}: {number} is {label!r}", table.where)
+        yield Job(entry_role(label, [other for _, other in table.entries]), Proof.TABLE, label, (step,))
 
 
 def _ids(world: World, classes: Integer) -> Table | None:
@@ -78,6 +89,21 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield (dotted(each) or "").rpartition(".")[2]
 
 
+def _member(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
+    """A member of an enum whose members are exactly the classes: no class is spare."""
+    for origin in number.origins:
+        owner, _, member = origin.rpartition(".")
+        word = owner.rpartition(".")[2]
+        for module in world.workspace.mentions(f"class {word}") if word.isidentifier() else ():
+            for node in module.tree.body:
+                if isinstance(node, ast.ClassDef) and f"{module.name}.{node.name}" == owner:
+                    table = builtin.table_of(world, Class(node, module, world.module_frame(module)))
+                    ids = [each for each, _ in table.entries if each >= 0] if table else []
+                    if table and layer.classes.number == len(ids) and sorted(ids) == list(range(len(ids))):
+                        step = Step(f"{table.name}: {number} is {member!r}", table.where)
+                        yield Job(entry_role(member), Proof.TABLE, member, (step,))
+
+
 def _by_name(number: Integer) -> Iterator[Job]:
     for name in number.names:
         steps = tuple(step for step in number.evidence if name in step.text)
@@ -89,7 +115,7 @@ def _by_name(number: Integer) -> Iterator[Job]:
 
 def _uses(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
     """Every use of the same symbol in the project, under any of its names, and of its entry in the table."""
-    waiting = [*number.origins, *_entry_of(number, layer)]
+    waiting = [*number.origins, *number.parts, *_entry_of(number, layer)]
     seen: set[str] = set()
     while waiting and len(seen) < MOST_ALIASES:
         origin = waiting.pop(0)
@@ -98,10 +124,15 @@ def _uses(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
         seen.add(origin)
         for module, node in _mentions(world, origin):
             value = world.apart().evaluate(node, world.open_frame(module, node))
-            if isinstance(value, Integer) and origin in value.origins:
+            if isinstance(value, Integer) and origin in value.origins and _equal(value, number):
                 for alias, found in _use(world, module, node):
                     waiting += [alias] if alias else []
                     yield from [found] if found else []
+
+
+def _equal(value: Integer, number: Integer) -> bool:
+    """A part of a number's arithmetic is the number itself only if it is worth the same."""
+    return (value - number).number == 0 or bool(set(value.origins) & set(number.origins))
 
 
 def _entry_of(number: Integer, layer: Layer) -> Iterator[str]:
@@ -114,13 +145,19 @@ def _entry_of(number: Integer, layer: Layer) -> Iterator[str]:
 def _mentions(world: World, origin: str) -> Iterator[tuple[Module, ast.expr]]:
     """Where the project reads a symbol: by its name, or by its key."""
     key = origin.partition("[")[2].rstrip("]").strip("'\"")
-    word = key or origin.rpartition(".")[2]
+    counted = origin.rpartition("len(")[2].rstrip(")") if "len(" in origin else ""
+    word = key or counted or origin.rpartition(".")[2]
     if not key and not word.isidentifier():
         return
+    yield from _renamed(world, word) if not key and not counted else ()
     for module in world.workspace.mentions(word):
         for node in () if module.is_test else module.parents:
             match node:
-                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if name == word and not key:
+                case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if counted and name == counted:
+                    yield module, node
+                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if (
+                    name == word and not key and not counted
+                ):
                     assert isinstance(node, ast.expr)
                     yield module, node
                 case ast.Subscript(slice=ast.Constant(value=value), ctx=ast.Load()) if key and value == key:
@@ -128,12 +165,33 @@ def _mentions(world: World, origin: str) -> Iterator[tuple[Module, ast.expr]]:
                     yield module, node
 
 
+def _renamed(world: World, word: str) -> Iterator[tuple[Module, ast.expr]]:
+    """Where the project reads a symbol under the name that an import gave it."""
+    others = {
+        alias.asname
+        for module in world.workspace.mentions(word)
+        for node in module.parents
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == word and alias.asname
+    }
+    for other in sorted(others):
+        for module in world.workspace.mentions(other):
+            for node in module.parents:
+                if isinstance(node, ast.Name) and node.id == other and isinstance(node.ctx, ast.Load):
+                    yield module, node
+
+
 def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Job | None]]:
     """What one use says: another name for the symbol, or a job."""
     parent = module.parents.get(node)
     match parent:
+        case ast.Assign(targets=[target], value=value) if value is node and (place := _one_place(target)) is not None:
+            yield "", _written(module, parent, node, place)
         case ast.Assign() | ast.AnnAssign() if parent.value is node:
             yield from _alias(module, parent)
+        case ast.Tuple() if (place := _pair(module, parent, node)) is not None:
+            yield "", _written(module, module.parents[parent], node, place)
         case ast.keyword(arg="value") if (call := module.parents[parent]) and isinstance(call, ast.Call):
             yield from _padded(world, module, call)
         case ast.keyword(arg=str(name)):
@@ -142,6 +200,32 @@ def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Jo
             yield "", Job(Role.END, Proof.USE, "the stop check", (module.step(parent),))
         case ast.List() | ast.Tuple() | ast.Call():
             yield from _appended(module, parent, node)
+
+
+def _written(module: Module, statement: ast.AST, node: ast.expr, place: int) -> Job | None:
+    """One step of each row: the first is a start, a later one an answer, unless its name says padding."""
+    if roles((dotted(node) or "").rpartition(".")[2]) & set(QUIET):
+        return None
+    return _at_start(module, statement) if place == 0 else _at_end(module, statement)
+
+
+def _pair(module: Module, parent: ast.Tuple, node: ast.expr) -> int | None:
+    """``ids[:, 6], ids[:, 7] = EOS, PAD``: the one place that a symbol is written to."""
+    holder = module.parents.get(parent)
+    match holder:
+        case ast.Assign(targets=[ast.Tuple(elts=places)]) if len(places) == len(parent.elts):
+            return _one_place(places[parent.elts.index(node)])
+    return None
+
+
+def _one_place(target: ast.expr) -> int | None:
+    """``ids[:, 6]``: one step of each row, where padding would take a stretch."""
+    match target:
+        case ast.Subscript(slice=ast.Tuple(elts=[*_, ast.Constant(value=int(place))])):
+            return place
+        case ast.Subscript(slice=ast.Tuple(elts=[*_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(place)))])):
+            return -place
+    return None
 
 
 def _alias(module: Module, node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[str, Job | None]]:

@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets, Unreadable
-from trainlint.knowledge import SIGNATURES, canonical, metrics, torch
+from trainlint.knowledge import SIGNATURES, canonical, metrics, torch, transformers
 from trainlint.source import callers, jobs
 from trainlint.source.binding import argument, arguments, defaults
+from trainlint.source.builtin import entry
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.flow import applications
-from trainlint.source.objects import methods
-from trainlint.source.summary import Module
+from trainlint.source.objects import marks, method, methods
+from trainlint.source.summary import Module, dotted
 from trainlint.source.text import Fault
-from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
+from trainlint.source.things import (
+    Arguments, Built, Class, Constant, Entries, External, Frame, Function, Opaque, Partial, Tensor, Thing, Thunk,
+)  # fmt: skip
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import MOST_WORLDS, Path, World, worlds
 from trainlint.span import Span
@@ -27,8 +30,13 @@ from trainlint.value import Integer, Position, Proof, Role, Unknown
 LOSSES = {known.name for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
 CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
 FUNCTIONS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)}
+TRAINERS = {name.rpartition(".")[2] for name in transformers.TRAINERS}
+SKIPS = ("ignore_index", "ignore_label", "ignore_id", "ignored_index", "padding_idx")
+"""What an accuracy of the project's own calls the class it skips."""
+
 METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
 WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+NO_GRADIENT = {"no_grad", "inference_mode"}
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
 NOT_APPLIED = Unknown("no call of this object was found")
 
@@ -84,6 +92,10 @@ def sites(workspace: Workspace, module: Module) -> Iterator[Site]:
         full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
         if full in METRICS:
             yield from _sites_of_metric(workspace, module, node)
+        elif full in TRAINERS or "acc" in full.lower():
+            parent = module.parents.get(node)
+            if isinstance(parent, ast.Call) and parent.func is node:
+                yield Site(parent, module)
         elif full in WORDS:
             yield from _sites_of(workspace, module, node, full)
 
@@ -138,9 +150,13 @@ def _fact(world: World, site: Site) -> Fact | None:
     frame = world.open_frame(site.module, site.call)
     callers.stand(world, site.call, frame)
     called = world.evaluate(_callable(site.call), frame)
+    if isinstance(called, External) and canonical(called.name) in transformers.TRAINERS:
+        fact: Fact | None = _trained(world, site, frame)
+        return replace(fact, context=tuple(world.context.values())) if fact else None
     applied = _applied(world, called, site.call, frame)
     if applied is None:
-        return None
+        fact = _own_metric(world, called, site, frame) if isinstance(called, Function | External) else None
+        return replace(fact, context=tuple(world.context.values())) if fact else None
     fact = _judgeable(world, applied, site, frame)
     return replace(fact, context=tuple(world.context.values())) if fact else None
 
@@ -195,13 +211,11 @@ def _number(world: World, given: Thunk | Unknown | None, default: Integer | Unkn
     return default if given is None else world.integer(world.force(given))
 
 
-def _place(given: Thunk | Unknown | None, applied: Applied, site: Site) -> Span:
-    """The place of a deciding argument; the construction or the call, where a default decides."""
-    if isinstance(given, Thunk):
-        given = given.via or given
-        if given.frame.module is not None:
-            return given.frame.module.span(given.node)
-    return _span(applied) or site.module.span(site.call)
+def _place(given: Thunk | Unknown | None, site: Site) -> Span:
+    """The place of a deciding argument; the call, where a default decides."""
+    if isinstance(given, Thunk) and given.frame.module is not None:
+        return given.frame.module.span(given.node)
+    return site.module.span(site.call)
 
 
 def _layer(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
@@ -251,7 +265,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         targets = replace(targets, fills=() if hidden else tuple(kept))
     return Loss(
         call=site.module.span(site.call),
-        argument=_place(given, applied, site),
+        argument=_place(given, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -261,7 +275,26 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         is_default=given is None,
         job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
         targets=targets,
+        trains=_trains(site.module, site.call),
     )
+
+
+def _trains(module: Module, node: ast.AST) -> bool:
+    """Whether a gradient can come of a loss: not under ``no_grad``, by decorator or by block."""
+    holder: ast.AST | None = node
+    while holder is not None:
+        match holder:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if marks(holder) & NO_GRADIENT:
+                return False
+            case ast.With(items=items) if any(_is_no_gradient(item.context_expr) for item in items):
+                return False
+        holder = module.parents.get(holder)
+    return True
+
+
+def _is_no_gradient(node: ast.expr) -> bool:
+    func = node.func if isinstance(node, ast.Call) else node
+    return (dotted(func) or "").rpartition(".")[2] in NO_GRADIENT
 
 
 def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
@@ -304,7 +337,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     layer = _layer(world, _input(applied, 0, ("log_probs",)))
     return CtcLoss(
         call=site.module.span(site.call),
-        argument=_place(given, applied, site),
+        argument=_place(given, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -324,7 +357,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
     layer = _layer(world, _input(applied, 0, ("preds",)))
     return Metric(
         call=site.module.span(site.call),
-        argument=_place(given, applied, site),
+        argument=_place(given, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -334,6 +367,54 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
         ignore_index=ignored,
         job=_job(world, ignored, layer, Unknown("a metric's targets are not followed")),
     )
+
+
+def _own_metric(world: World, called: Function | External, site: Site, frame: Frame) -> Metric | None:
+    """An accuracy that the project wrote itself: its name and its argument say so."""
+    keyword = next((each for each in site.call.keywords if each.arg in SKIPS), None)
+    if keyword is None or "acc" not in called.name.lower() or not site.call.args:
+        return None
+    given = Thunk(keyword.value, frame)
+    ignored = _number(world, given, Unknown("it skips nothing"))
+    layer = _layer(world, Thunk(site.call.args[0], frame))
+    call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
+    job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
+    return Metric(call, _place(given, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job)
+
+
+def _trained(world: World, site: Site, frame: Frame) -> Loss | None:
+    """A trainer whose model computes the loss itself: what matters is what fills the ``labels`` it is given."""
+    given = arguments(world, site.call, frame)
+    collated = given.keywords.get("data_collator")
+    source = collated or given.keywords.get("train_dataset")
+    if source is None:
+        return None
+    targets = [_labels(inner, source) for inner, _ in _beneath(world)]
+    traced = [each for each in targets if each is not None]
+    fills = tuple(dict.fromkeys(fill for each in traced for fill in each.fills))
+    span = site.module.span(site.call)
+    ignored = Integer.exact(transformers.IGNORE_INDEX)
+    found = Targets(fills=fills) if traced else Unknown("the labels are not traced", "train_dataset")
+    name = site.call.func.attr if isinstance(site.call.func, ast.Attribute) else getattr(site.call.func, "id", "")
+    return Loss(span, span, None, (), (), name, NOT_ASKED, ignored, True, None, found, inside="the library's model")
+
+
+def _beneath(world: World) -> Iterator[tuple[World, Path]]:
+    return worlds(world.beneath, lambda inner: inner)
+
+
+def _labels(world: World, source: Thunk) -> Tensor | None:
+    """The ``labels`` of one example of a dataset, or of one batch of a collator."""
+    thing = world.force(source)
+    if isinstance(thing, Built) and isinstance(thing.what, Class):
+        name = next((name for name in ("__getitem__", "__call__") if method(world, thing.what, name, thing)), "")
+        thing = method(world, thing.what, name, thing) or thing
+    if not isinstance(thing, Function):
+        return None
+    example = Thunk(source.node, source.frame, Unknown("the example is open"))
+    made = world.call(thing, Arguments((example,)), source.node, source.frame)
+    labels = entry(world, made, Constant("labels")) if isinstance(made, Entries) else None
+    return labels if isinstance(labels, Tensor) else None
 
 
 def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
@@ -347,7 +428,7 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
     span = site.module.span(site.call)
     given = _deciding(applied, "blank" if applied.name in CTC else "ignore_index")
     value = _number(world, given, Integer.exact(0 if applied.name in CTC else -100))
-    name, place = applied.name.rpartition(".")[2], _place(given, applied, site)
+    name, place = applied.name.rpartition(".")[2], _place(given, site)
     if applied.name in CTC:
         return CtcLoss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None)
     if applied.name in LOSSES:

@@ -34,7 +34,7 @@ ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tq
 MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
     {
-        "masked_fill", "masked_fill_", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
+        "masked_fill", "masked_fill_", "new_full", "new_zeros", "new_ones", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
         "contiguous", "flatten", "view", "reshape", "long", "detach", "clone", "unsqueeze", "squeeze", "cpu", "cuda", "to",
     }
 )  # fmt: skip
@@ -125,8 +125,8 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         return _joined(world, first, last)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
         return _padded(world, first, given, node, frame)
-    if name in (f"{F}.linear",):
-        return Tensor(Unknown("F.linear takes its weight from elsewhere"))
+    if name == f"{F}.linear" and len(given.positional) > 1:
+        return Tensor(_tied(world, world.force(given.positional[1])))
     if name in (f"{F}.one_hot", "torch.einsum", "torch.matmul", "torch.bmm", f"{F}.embedding"):
         return Tensor(Unknown(f"{last} makes the logits"))
     if last in ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops") and isinstance(first, Tensor):
@@ -142,6 +142,9 @@ def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tenso
     """A tensor made of what a sequence holds."""
     if isinstance(thing, Tensor):
         return thing
+    if isinstance(thing, Repeated):
+        row = world.force(thing.element)
+        return row if isinstance(row, Tensor) else Tensor()
     if isinstance(thing, Items) and thing.whole and len(thing.elements) <= MOST_WEIGHTS:
         numbers = [builtin.number(world.force(each)) for each in thing.elements]
         if None not in numbers:
@@ -185,6 +188,12 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     return tensor
 
 
+def _closed(parts: list[Thing]) -> tuple[Integer, ...]:
+    """``cat([ids, full((n, 1), end)])`` closes each row with one answer more."""
+    last = parts[-1] if len(parts) > 1 else None
+    return last.values if isinstance(last, Tensor) and last.constant else ()
+
+
 def _joined(world: World, thing: Thing, how: str) -> Thing:
     """``cat`` and ``stack`` of one repeated thing keep its layer; different layers do not make one width."""
     if isinstance(thing, Repeated):
@@ -193,7 +202,9 @@ def _joined(world: World, thing: Thing, how: str) -> Thing:
     parts = [world.force(each) for each in thing.elements] if isinstance(thing, Items) else []
     tensors = [part for part in parts if isinstance(part, Tensor)]
     fills = tuple(fill for part in tensors for fill in part.fills)
-    return Tensor(Unknown(f"torch.{how} joins several tensors"), fills=fills)
+    closing = _closed(parts) if how in ("cat", "concat", "concatenate") else ()
+    steps = (thing.frame.step(thing.node),) if closing and isinstance(thing, Items) else ()
+    return Tensor(Unknown(f"torch.{how} joins several tensors"), fills=fills, appended=closing, evidence=steps)
 
 
 def _padded(world: World, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -239,7 +250,7 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
 
 def _layer(world: World, built: Built) -> Layer | Unknown:
     assert isinstance(built.what, External)
-    parameter = torch.LAYERS[built.what.name][0]
+    parameter = "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
     given = library_argument(built.arguments, built.what.name, parameter)
     if not isinstance(given, Thunk):
         return given or Unknown(f"{built.name} is made without {parameter}")
@@ -341,7 +352,7 @@ def _is_padding(world: World, mask: Thunk, value: Thunk) -> bool:
 
 def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A tensor's method on something open: what it marks is known all the same."""
-    if name in ("masked_fill", "masked_fill_", "argmax", "argmin", "multinomial"):
+    if name in ("masked_fill", "masked_fill_", "argmax", "argmin", "multinomial", "new_full", "new_zeros", "new_ones"):
         why = Unknown(f"the logits come from {thing.name}: {thing.why.reason}", thing.why.settle)
         return _tensor_method(world, Tensor(why, None, evidence=thing.evidence), name, given, node, frame)
     return thing
@@ -359,6 +370,7 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
             number = world.evaluate(value, frame)
             if isinstance(number, Tensor) and not isinstance(number.layer, Unknown):
                 tensor = tensor.but(layer=number.layer, values=(), constant=False)
+            tensor = tensor.but(lowest=None, highest=None)
             if not whole:
                 continue
             where = frame.module.span(node if isinstance(node, ast.Assign) else value)
@@ -406,6 +418,7 @@ def _is_stretch(place: ast.expr) -> bool:
 def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     if name in ("masked_fill", "masked_fill_") and len(given.positional) == 2:
         mask, value = given.positional
+        tensor = tensor.but(lowest=None, highest=None)
         return _filled(world, tensor, value, node, frame, name) if _is_padding(world, mask, value) else tensor
     if name == "argmin" or name in torch.SAMPLING:
         return Tensor(sampled=True, layer=tensor.layer, lowest=Integer.exact(0) if name in COUNTED else None)
@@ -413,8 +426,11 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         return tensor
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
         return Method(tensor, name) if name == "shape" else _opaque(f"tensor.{name}", node, frame)
-    if name in ("new_full",) and len(given.positional) > 1:
-        return _filled(world, Tensor(), given.positional[1], node, frame, name)
+    if name == "new_full" and len(given.positional) > 1:
+        value = world.integer(world.force(given.positional[1]))
+        return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True)
+    if name in ("new_zeros", "new_ones"):
+        return Tensor(values=(Integer.exact(int(name == "new_ones")),), constant=True)
     return _moved(world, tensor, name, given)
 
 
@@ -606,12 +622,35 @@ def _is_one(node: ast.expr | None) -> bool:
     return False
 
 
-def mixed(left: Thing, right: Thing) -> Thing:
-    """Arithmetic with a tensor: its classes stay, unless two layers meet."""
+def mixed(world: World, op: ast.operator, left: Thing, right: Thing) -> Thing:
+    """Arithmetic with a tensor: its classes stay, unless two layers meet; a number added moves its range."""
+    if isinstance(op, ast.MatMult):
+        return Tensor(_tied(world, right))
+    if isinstance(left, Tensor) and isinstance(right, Integer) and isinstance(op, ast.Add | ast.Sub):
+        return _shifted(left, right if isinstance(op, ast.Add) else -right)
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     traced = [each for each in tensors if not isinstance(each.layer, Unknown)]
     if len(traced) == 2 and traced[0].layer != traced[1].layer:
         return traced[0].but(layer=Unknown("two layers are added"))
-    return traced[0] if traced else tensors[0].but(values=(), fills=tuple(fill for each in tensors for fill in each.fills))
+    if traced:
+        return traced[0]
+    fills = tuple(fill for each in tensors for fill in each.fills)
+    return tensors[0].but(values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills)
+
+
+def _shifted(tensor: Tensor, by: Integer) -> Tensor:
+    ends = [None if end is None else end + by for end in (tensor.lowest, tensor.highest)]
+    moved = tuple(value + by for value in tensor.values), tuple(value + by for value in tensor.appended)
+    fills = tuple(replace(fill, value=fill.value + by) for fill in tensor.fills)
+    return tensor.but(values=moved[0], appended=moved[1], lowest=ends[0], highest=ends[1], fills=fills, weights=())
+
+
+def _tied(world: World, weight: Thing) -> Layer | Unknown:
+    """``hidden @ embed.weight.T``: as many classes as the embedding has entries."""
+    while isinstance(weight, Method) and weight.name in ("T", "t", "mT") and isinstance(weight.thing, Method):
+        weight = weight.thing
+    if isinstance(weight, Method) and weight.name == "weight" and isinstance(weight.thing, Built):
+        return _layer(world, weight.thing)
+    return Unknown("a product of matrices makes the logits")
 
 

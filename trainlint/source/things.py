@@ -33,15 +33,11 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Thunk:
-    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known.
-
-    ``via`` is the ``**settings`` of a call that handed it on.
-    """
+    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known."""
 
     node: ast.expr
     frame: Frame
     known: Thing | None = None
-    via: Thunk | None = None
 
 
 @dataclass(frozen=True, eq=False)
