@@ -77,7 +77,7 @@ class World(ABC):
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
         if (kind, *key) in self.given:
-            return self.given[kind, *key]
+            return self.given[(kind, *key)]
         if len(answers) < 2:
             return 0
         return self.path.forks.setdefault((kind, *key), Fork(kind, tuple(answers))).answer
