@@ -131,7 +131,8 @@ class Claim:
 
 def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     """The strongest claim first."""
-    if not isinstance(loss.targets, Unknown) and loss.position is not Position.ONE_PAST:
+    quiet = isinstance(loss.job, Job) and loss.job.role in UNTAUGHT and loss.job.proof is not Proof.NAME
+    if not isinstance(loss.targets, Unknown) and loss.position is not Position.ONE_PAST and not quiet:
         yield from _answer(loss.targets, index, loss.position)
     if loss.position is not Position.INSIDE or isinstance(loss.layer, Unknown):
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES
 from trainlint.source.arithmetic import assumed_by
@@ -31,8 +32,9 @@ def arguments(world: World, node: ast.Call, frame: Frame) -> Arguments:
         if keyword.arg is None:
             opened = world.evaluate(keyword.value, frame)
             named = _named(world, opened) if isinstance(opened, Entries) and opened.whole else None
-            hidden += [] if named is not None else [Thunk(keyword.value, frame)]
-            keywords.update(named or {})
+            via = Thunk(keyword.value, frame)
+            hidden += [] if named is not None else [via]
+            keywords.update({key: replace(thunk, via=via) for key, thunk in (named or {}).items()})
     return Arguments(tuple(positional), keywords, tuple(stars), tuple(hidden))
 
 

@@ -132,6 +132,8 @@ def table_of(world: World, thing: Thing) -> Table | None:
             named = [(name, objects.class_attribute(world, thing, name)) for name in objects.members(thing)]
             entries = [(number.constant, name) for name, value in named if isinstance(number := value, Integer)]
             return Table(thing.name, tuple(entries), len(named), thing.module.span(thing.node))
+        case Constant(value=str(text), evidence=(step, *_)) if thing.name and len(text) <= MOST_TEXT:
+            return Table(thing.name, tuple(enumerate(text)), len(text), step.where, explicit=False)
         case _:
             return None
     if not entries or thing.frame.module is None:
@@ -260,7 +262,7 @@ def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> T
 
 def _repeated(world: World, left: Items, right: Thing, node: ast.BinOp) -> Thing:
     times = world.integer(right)
-    if isinstance(times, Unknown) or len(left.elements) != 1:
+    if len(left.elements) != 1:
         return Unknown("a repeated list is not followed")
     return Repeated(left.elements[0], times, node)
 

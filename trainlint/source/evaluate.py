@@ -235,7 +235,9 @@ class Evaluator(World):
                 return replace(value, name=name)
             case Built(label=""):
                 return replace(value, label=name) if "." not in name else value
-        return backed(value, frame.step(node)) if isinstance(value, Constant) else value
+        if isinstance(value, Constant):
+            return backed(replace(value, name=value.name or name), frame.step(node))
+        return value
 
     def _assigned(self, node: ast.Assign, name: str, frame: Frame) -> Thing:
         for target in node.targets:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trainlint.facts import Job, Layer
 from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, roles
-from trainlint.source import builtin
+from trainlint.source import builtin, objects
 from trainlint.source.summary import Module, dotted, targets
 from trainlint.source.things import Class, Entries, Tensor
 from trainlint.source.world import World
@@ -90,18 +90,33 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _member(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
-    """A member of an enum whose members are exactly the classes: no class is spare."""
+    """A member of an enum or class of ids whose members are exactly the classes: no class is spare."""
     for origin in number.origins:
         owner, _, member = origin.rpartition(".")
         word = owner.rpartition(".")[2]
         for module in world.workspace.mentions(f"class {word}") if word.isidentifier() else ():
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef) and f"{module.name}.{node.name}" == owner:
-                    table = builtin.table_of(world, Class(node, module, world.module_frame(module)))
+                    table = _members(world, Class(node, module, world.module_frame(module)))
                     ids = [each for each, _ in table.entries if each >= 0] if table else []
                     if table and layer.classes.number == len(ids) and sorted(ids) == list(range(len(ids))):
                         step = Step(f"{table.name}: {number} is {member!r}", table.where)
                         yield Job(entry_role(member), Proof.TABLE, member, (step,))
+
+
+def _members(world: World, cls: Class) -> Table | None:
+    made = builtin.table_of(world, cls)
+    if made is not None:
+        return made
+    frame = objects.class_frame(world, cls)
+    ids: list[tuple[int, str]] = []
+    for node in cls.node.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                number = world.apart().evaluate(value, frame)
+                exact = number.number if isinstance(number, Integer) else None
+                ids += [(exact, name)] if exact is not None else []
+    return Table(cls.name, tuple(ids), len(ids), cls.module.span(cls.node)) if ids else None
 
 
 def _by_name(number: Integer) -> Iterator[Job]:

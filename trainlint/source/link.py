@@ -36,6 +36,7 @@ SKIPS = ("ignore_index", "ignore_label", "ignore_id", "ignored_index", "padding_
 
 METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
 WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+DASHES = ("-", "_", "ε", "ϵ", "~")
 NO_GRADIENT = {"no_grad", "inference_mode"}
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
 NOT_APPLIED = Unknown("no call of this object was found")
@@ -128,16 +129,32 @@ def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
     """One fact for each path to a site: each caller, each arm of a branch that matters."""
     make: Callable[[Path], World] = lambda path: Evaluator(workspace, path)  # noqa: E731
     found: dict[Fact, Fact] = {}
-    other = False
+    others: list[Path] = []
     for count, (fact, path) in enumerate(worlds(make, lambda world: _fact(world, site)), start=1):
-        other = other or fact is None
-        if fact is not None:
+        if fact is None:
+            others.append(path)
+        else:
             found.setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
         if count == MOST_WORLDS and path.next() is not None:
             yield from (_given_up(fact) for fact in list(found.values())[:1])
             return
-    alone = len(found) == 1 and not other
+    alone = len(found) == 1 and not others
     yield from (replace(fact, branch=()) if alone else fact for fact in found.values())
+    yield from (_other(fact, others[0]) for fact in list(found.values())[:1] if others)
+
+
+def _other(fact: Fact, path: Path) -> Fact:
+    """The same call on a path on which it is nothing that is known."""
+    why = Unknown("on one branch this calls something that is not a known loss")
+    branch = path.steps("branch")
+    match fact:
+        case Loss():
+            return replace(fact, ignore_index=why, layer=why, job=None, targets=why, branch=branch)
+        case Metric():
+            return replace(fact, ignore_index=why, layer=why, job=None, branch=branch)
+        case CtcLoss():
+            return replace(fact, blank=why, layer=why, job=None, branch=branch)
+    return fact
 
 
 def _given_up(fact: Fact) -> Fact:
@@ -211,11 +228,12 @@ def _number(world: World, given: Thunk | Unknown | None, default: Integer | Unkn
     return default if given is None else world.integer(world.force(given))
 
 
-def _place(given: Thunk | Unknown | None, site: Site) -> Span:
-    """The place of a deciding argument; the call, where a default decides."""
-    if isinstance(given, Thunk) and given.frame.module is not None:
-        return given.frame.module.span(given.node)
-    return site.module.span(site.call)
+def _place(given: Thunk | Unknown | None, applied: Applied | None, site: Site) -> Span:
+    """The place of a deciding argument; the construction or the call, where a default decides."""
+    if isinstance(given, Thunk):
+        place = given.via or given
+        return place.frame.module.span(place.node)
+    return (_span(applied) if applied else None) or site.module.span(site.call)
 
 
 def _layer(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
@@ -265,7 +283,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         targets = replace(targets, fills=() if hidden else tuple(kept))
     return Loss(
         call=site.module.span(site.call),
-        argument=_place(given, site),
+        argument=_place(given, applied, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -337,7 +355,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     layer = _layer(world, _input(applied, 0, ("log_probs",)))
     return CtcLoss(
         call=site.module.span(site.call),
-        argument=_place(given, site),
+        argument=_place(given, applied, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -345,8 +363,14 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_job(world, blank, layer, Unknown("CTC targets are not followed")),
+        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed"))),
     )
+
+
+def _blank(job: Job | None | Unknown) -> Job | None | Unknown:
+    """A dash or an underscore at the blank's id is how CTC papers write the blank."""
+    dash = isinstance(job, Job) and job.label in DASHES
+    return replace(job, role=Role.BLANK) if dash and isinstance(job, Job) else job
 
 
 def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric | None:
@@ -357,7 +381,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
     layer = _layer(world, _input(applied, 0, ("preds",)))
     return Metric(
         call=site.module.span(site.call),
-        argument=_place(given, site),
+        argument=_place(given, applied, site),
         built=_span(applied),
         context=(),
         branch=(),
@@ -379,7 +403,7 @@ def _own_metric(world: World, called: Function | External, site: Site, frame: Fr
     layer = _layer(world, Thunk(site.call.args[0], frame))
     call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
     job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
-    return Metric(call, _place(given, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job)
+    return Metric(call, _place(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job)
 
 
 def _trained(world: World, site: Site, frame: Frame) -> Loss | None:
@@ -428,7 +452,7 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
     span = site.module.span(site.call)
     given = _deciding(applied, "blank" if applied.name in CTC else "ignore_index")
     value = _number(world, given, Integer.exact(0 if applied.name in CTC else -100))
-    name, place = applied.name.rpartition(".")[2], _place(given, site)
+    name, place = applied.name.rpartition(".")[2], _place(given, applied, site)
     if applied.name in CTC:
         return CtcLoss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None)
     if applied.name in LOSSES:

@@ -318,7 +318,10 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     function = method(world, built.what, name, built)
     if function is not None:
         is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
-        return world.call(function, Arguments(), function.node, function.frame) if is_property else function
+        if not is_property:
+            return function
+        value = world.call(function, Arguments(), function.node, function.frame)
+        return labelled(value, function.owner or built.what, name)
     found = class_attribute(world, built.what, name)
     if found is not None:
         return found

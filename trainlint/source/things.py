@@ -33,11 +33,15 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Thunk:
-    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known."""
+    """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known.
+
+    ``via`` is the ``**settings`` of a call that handed it on.
+    """
 
     node: ast.expr
     frame: Frame
     known: Thing | None = None
+    via: Thunk | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,7 @@ class Constant:
     value: object
     evidence: tuple[Step, ...] = ()
     assumed: tuple[Step, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
