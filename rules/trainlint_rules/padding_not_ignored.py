@@ -79,7 +79,9 @@ from trainlint import (
 def padding_not_ignored(loss: Loss) -> Iterator[Finding]:
     """Flag targets whose filling is learned as if it were an answer."""
     index, targets = loss.ignore_index, loss.targets
-    if isinstance(index, Unknown) or isinstance(targets, Unknown) or not loss.trains:
+    if isinstance(index, Unknown) or isinstance(targets, Unknown):
+        return
+    if not loss.trains or _is_needed(loss.job):
         return
     for fill in targets.fills:
         if not _differs(fill.value, index) or _is_answer(fill) or not _may_be_class(fill.value, loss.layer):
@@ -107,6 +109,11 @@ def _differs(value: Integer, index: Integer) -> bool:
     if gap.number is not None:
         return gap.number != 0
     return (gap.minimum is not None and gap.minimum > 0) or (gap.maximum is not None and gap.maximum < 0)
+
+
+def _is_needed(job: Job | Unknown | None) -> bool:
+    """Whether the ignored class has a job: that is TL101, and to cure it is to fill the targets anew."""
+    return isinstance(job, Job) and job.role.is_job
 
 
 def _is_answer(fill: Fill) -> bool:

@@ -363,14 +363,16 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed"))),
+        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed")), layer),
     )
 
 
-def _blank(job: Job | None | Unknown) -> Job | None | Unknown:
-    """A dash or an underscore at the blank's id is how CTC papers write the blank."""
-    dash = isinstance(job, Job) and job.label in DASHES
-    return replace(job, role=Role.BLANK) if dash and isinstance(job, Job) else job
+def _blank(job: Job | None | Unknown, layer: Layer | Unknown) -> Job | None | Unknown:
+    """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter."""
+    if not isinstance(job, Job) or job.label not in DASHES or isinstance(layer, Unknown):
+        return job
+    table = layer.classes.table
+    return replace(job, role=Role.BLANK) if table is None or layer.classes.number == table.size else job
 
 
 def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric | None:
