@@ -26,12 +26,6 @@ MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
 MOST_TURNS = 4
-CHANGES = frozenset(
-    {"append", "extend", "insert", "update", "pop", "add", "remove", "setdefault", "clear", "sort", "reverse", "discard", "popitem"}
-)
-"""Methods after which a container is no longer what was written down."""
-
-
 def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
     """The elements of a whole sequence; None where some may be missing."""
     match thing:
@@ -336,7 +330,7 @@ def mutated(thing: Thing, binding: Binding, frame: Frame) -> Thing:
     if not isinstance(thing, Items | Entries) or not thing.whole:
         return thing
     tail = binding.name.rpartition(".")[2]
-    if tail not in changed(frame):
+    if tail not in frame.module.changed:
         return thing
     grown = _appended(binding.name, frame) if isinstance(thing, Items) else []
     if isinstance(thing, Items) and grown:
@@ -355,25 +349,6 @@ def _appended(name: str, frame: Frame) -> list[ast.expr]:
             case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if dotted(value) == name:
                 found.append(only)
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))
-
-
-def changed(frame: Frame) -> frozenset[str]:
-    """The last words of the names that a file changes in place."""
-    module = frame.module
-    known = module.kept.get("changed")
-    if not isinstance(known, frozenset):
-        names: set[str] = set()
-        for node in module.parents:
-            match node:
-                case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in CHANGES:
-                    names.add((dotted(value) or "").rpartition(".")[2])
-                case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
-                    names.add((dotted(value) or "").rpartition(".")[2])
-                case ast.AugAssign(target=target):
-                    names.add((dotted(target) or "").rpartition(".")[2])
-        known = frozenset(names - {""})
-        module.kept["changed"] = known
-    return known
 
 
 def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:

@@ -10,7 +10,7 @@ from trainlint.source import objects
 from trainlint.source.binding import arguments, parameters
 from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, statement
-from trainlint.source.summary import FunctionNode, Module
+from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Partial, Thing, identity
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Unknown
@@ -131,8 +131,8 @@ def _by_class_methods(cls: Class) -> Iterator[Caller]:
 def subclasses(world: World, cls: Class) -> Iterator[Class]:
     """The classes of the project that name this one as a base."""
     for module in world.workspace.mentions(cls.name):
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.ClassDef) and node is not cls.node and any(_last(base) == cls.name for base in node.bases):
+        for node in (each for found in module.definitions.values() for each in found):
+            if isinstance(node, ast.ClassDef) and any(last(base) == cls.name for base in node.bases):
                 frame = world.open_frame(module, node)
                 quiet = world.apart()
                 if any(_is(quiet.evaluate(base, frame), cls.node) for base in node.bases):
@@ -142,19 +142,15 @@ def subclasses(world: World, cls: Class) -> Iterator[Class]:
 def calls_of(world: World, name: str, node: ast.AST) -> Iterator[Caller]:
     """Every call in the project whose callable is this function or class."""
     for module in world.workspace.mentions(name):
-        for call in () if module.is_test else module.calls:
-            if _last(call.func) == name:
-                quiet = world.apart()
-                if _is(quiet.evaluate(call.func, world.open_frame(module, call)), node):
+        for callable in () if module.is_test else module.loads.get(name, ()):
+            call = module.parents.get(callable)
+            if isinstance(call, ast.Call) and call.func is callable:
+                if _is(world.apart().evaluate(callable, world.open_frame(module, call)), node):
                     yield Caller(call, module)
 
 
 def _is(thing: Thing, node: ast.AST) -> bool:
     return isinstance(thing, Class | Function) and thing.node is node
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def entered(world: World, frame: Frame) -> Frame | None:
@@ -192,7 +188,7 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
     if not isinstance(cls, ast.ClassDef):
         return
     for made in constructions(world, Class(cls, module, world.open_frame(module, cls))):
-        for call, where in applications(world.workspace, made.module, made.node).items():
+        for call, where in applications(world, made.module, made.node).items():
             func = call.func
             callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
             thing = world.apart().evaluate(callable, world.open_frame(where, call))
@@ -215,17 +211,15 @@ def _every_caller(world: World, module: Module, function: FunctionNode) -> Itera
 
 def references(module: Module, word: str) -> Iterator[ast.expr]:
     """Where a file hands a function on by its name instead of calling it."""
-    for node in module.parents:
-        match node:
-            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if name == word:
-                parent = module.parents.get(node)
-                if not (isinstance(parent, ast.Call) and parent.func is node) and isinstance(node, ast.expr):
-                    yield node
+    for node in module.loads.get(word, ()):
+        parent = module.parents.get(node)
+        if not (isinstance(parent, ast.Call) and parent.func is node):
+            yield node
 
 
 def _confirmed(world: World, module: Module, source: ast.AST, function: FunctionNode) -> Iterator[Caller]:
     """The calls that an object reaches and that, evaluated, enter this function."""
-    for call, where in applications(world.workspace, module, source).items():
+    for call, where in applications(world, module, source).items():
         if not where.is_test:
             thing = world.apart().evaluate(call.func, world.open_frame(where, call))
             while isinstance(thing, Partial):
@@ -302,14 +296,3 @@ def annotated(world: World, name: str, frame: Frame) -> Thing | None:
     else:
         thing = world.evaluate(annotation, frame.outer or frame) if annotation is not None else None
     return instance(world, thing) if isinstance(thing, Class) else None
-
-
-def rebound_globals(module: Module) -> frozenset[str]:
-    """The names that functions of a module assign through ``global``."""
-    known = module.kept.get("globals")
-    if not isinstance(known, frozenset):
-        known = frozenset(name for node in module.parents if isinstance(node, ast.Global) for name in node.names)
-        module.kept["globals"] = known
-    return known
-
-

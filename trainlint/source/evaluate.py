@@ -128,7 +128,7 @@ class Evaluator(World):
             return Unknown("it is imported from itself")
         self.asking.add(key)
         try:
-            if name in callers.rebound_globals(module):
+            if name in module.rebound:
                 return Unknown(f"{name} is assigned through a global statement")
             found = names.final(self, name, module.tree.body, frame)
             if found:
@@ -521,8 +521,12 @@ class Evaluator(World):
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
         return Opaque(f"{thing.name}()", f"{id(node)}#{frame.number}", Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}"))
 
-    def apart(self) -> Evaluator:
-        return Evaluator(self.workspace, Path(), callers=False)
+    def apart(self) -> World:
+        known = self.workspace.answers.get(("apart",))
+        if not isinstance(known, World):
+            known = Evaluator(self.workspace, Path(), callers=False)
+            self.workspace.answers["apart",] = known
+        return known
 
     def beneath(self, path: Path) -> Evaluator:
         inner = Evaluator(self.workspace, path, callers=self.looks_for_callers)

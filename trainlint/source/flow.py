@@ -6,31 +6,42 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import statement
-from trainlint.source.summary import Module, dotted, targets
+from trainlint.source.summary import Module, dotted, last, targets
+from trainlint.source.things import Class, Function, Opaque, Partial
 from trainlint.source.workspace import Workspace
+from trainlint.source.world import World
+from trainlint.value import Unknown
 
 MOST_PLACES = 400
 """A search that has looked at this many places gives up: what it found is still confirmed one by one."""
 
+MOST_NAMESAKES = 3
+FunctionDef = ast.FunctionDef
 APPLIES = ("forward", "update", "__call__")
 
 
 @dataclass(frozen=True)
 class Name:
-    """A name that may hold the object: everywhere as an attribute, in one scope as a variable."""
+    """A name that may hold the object: in one scope as a variable, else wherever the project can know its owner.
+
+    ``owner`` is the class whose attribute it is, or the module whose global: files that never say that word cannot
+    read it, unless somebody handed them the object.
+    """
 
     word: str
-    module: Module | None = None
+    module: Module
     scope: ast.AST | None = None
+    owner: str = ""
 
 
 @dataclass
 class Search:
     """The state of one search: what waits, what was seen, what was found."""
 
-    workspace: Workspace
+    world: World
     waiting: list[tuple[Module, ast.AST]] = field(default_factory=list)
     seen: set[object] = field(default_factory=set)
     found: dict[ast.Call, Module] = field(default_factory=dict)
@@ -41,12 +52,16 @@ class Search:
             self.waiting.append((module, node))
 
 
-def applications(workspace: Workspace, module: Module, source: ast.AST) -> dict[ast.Call, Module]:
+def applications(world: World, module: Module, source: ast.AST) -> dict[ast.Call, Module]:
     """Every call whose callable may be the object that an expression makes, with its module."""
-    search = Search(workspace)
+    known = world.workspace.answers.get(("applications", source))
+    if isinstance(known, dict):
+        return known
+    search = Search(world)
     search.add(module, source)
     while search.waiting:
         _follow(search, *search.waiting.pop(0))
+    world.workspace.answers["applications", source] = search.found
     return search.found
 
 
@@ -89,54 +104,74 @@ def _follow(search: Search, module: Module, node: ast.AST) -> None:
 def _kept(search: Search, module: Module, node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> None:
     places = node.targets if isinstance(node, ast.Assign) else [node.target]
     for target in (each for place in places for each in targets(place)):
+        scope = module.scope(statement(module, node))
         if isinstance(target, ast.Attribute):
-            _occurrences(search, Name(target.attr))
+            _occurrences(search, Name(target.attr, module, owner=_class_of(module, scope)))
         elif isinstance(target, ast.Name):
-            scope = module.scope(statement(module, node))
-            everywhere = isinstance(scope, ast.Module | ast.ClassDef)
-            _occurrences(search, Name(target.id) if everywhere else Name(target.id, module, scope))
+            _occurrences(search, _variable(target.id, module, scope))
     for place in places:
         if isinstance(place, ast.Subscript):
             word = (dotted(place.value) or "").rpartition(".")[2]
             _occurrences(search, Name(word, module, module.scope(statement(module, node))))
 
 
+def _variable(word: str, module: Module, scope: ast.AST) -> Name:
+    match scope:
+        case ast.Module():
+            return Name(word, module, owner=module.name.rpartition(".")[2])
+        case ast.ClassDef(name=owner):
+            return Name(word, module, owner=owner)
+    return Name(word, module, scope)
+
+
+def _class_of(module: Module, scope: ast.AST) -> str:
+    holder = module.parents.get(scope)
+    return holder.name if isinstance(holder, ast.ClassDef) else ""
+
+
 def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> None:
     """An argument goes on as the parameter of every function of that name."""
-    word = _last(call.func)
-    if not word:
-        return
-    for other in search.workspace.mentions(word):
-        for function, shift in _named(other, word):
-            places = [place.arg for place in parameters(function)][shift:]
-            if isinstance(node, ast.keyword):
-                names = [node.arg] if node.arg in declared(function) else []
-            else:
-                place = call.args.index(node) if node in call.args else len(places)  # type: ignore[arg-type]
-                names = places[place : place + 1]
-            for name in names:
-                if name:
-                    _occurrences(search, Name(name, other, function))
+    for other, function, shift in _entered(search, module, call):
+        places = [place.arg for place in parameters(function)][shift:]
+        if isinstance(node, ast.keyword):
+            names = [node.arg] if node.arg in declared(function) else []
+        else:
+            place = call.args.index(node) if node in call.args else len(places)  # type: ignore[arg-type]
+            names = places[place : place + 1]
+        for name in names:
+            if name:
+                _occurrences(search, Name(name, other, function))
 
 
-def _named(module: Module, word: str) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int]]:
-    """The functions a call of this name may enter, and how many parameters the call does not fill."""
-    for node in _definitions(module):
-        inside = isinstance(module.parents.get(node), ast.ClassDef)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == word:
-            yield node, int(inside)
-        if isinstance(node, ast.ClassDef) and node.name == word:
-            for inner in node.body:
-                if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
-                    yield inner, 1
+def _entered(search: Search, module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionDef, int]]:
+    """The functions that a call may enter, and how many parameters it does not fill: what it calls, or a namesake."""
+    world = search.world.apart()
+    thing = world.evaluate(call.func, world.open_frame(module, call))
+    while isinstance(thing, Partial):
+        thing = thing.callable
+    match thing:
+        case Function(node=ast.FunctionDef() as function):
+            yield thing.frame.module, function, int(thing.receiver is not None)
+        case Class():
+            init = objects.method(world, thing, "__init__", None)
+            if init is not None and isinstance(init.node, ast.FunctionDef):
+                yield init.frame.module, init.node, 1
+        case Opaque() | Unknown():
+            yield from _namesakes(search.world.workspace, last(call.func))
 
 
-def _definitions(module: Module) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ...]:
-    known = module.kept.get("definitions")
+def _namesakes(workspace: Workspace, word: str) -> tuple[tuple[Module, FunctionDef, int], ...]:
+    """The few methods of the project with one name; a name that many share says nothing."""
+    known = workspace.answers.get(("named", word))
     if not isinstance(known, tuple):
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        known = tuple(node for node in module.parents if isinstance(node, kinds))
-        module.kept["definitions"] = known
+        found = [
+            (module, node, int(isinstance(module.parents.get(node), ast.ClassDef)))
+            for module in (workspace.mentions(f"def {word}") if word else ())
+            for node in module.definitions.get(word, ())
+            if isinstance(node, ast.FunctionDef)
+        ]
+        known = tuple(found) if len(found) <= MOST_NAMESAKES else ()
+        workspace.answers["named", word] = known
     return known
 
 
@@ -154,11 +189,11 @@ def _returned(search: Search, module: Module, function: ast.AST) -> None:
     if isinstance(function, ast.Lambda):
         search.add(module, function)
         return
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or function.name in APPLIES:
         return
     is_property = any((dotted(mark) or "").endswith("property") for mark in function.decorator_list)
-    for other in search.workspace.mentions(function.name):
-        for node in _loads(other).get(function.name, ()):
+    for other in search.world.workspace.mentions(function.name):
+        for node in other.loads.get(function.name, ()):
             parent = other.parents.get(node)
             if isinstance(parent, ast.Call) and parent.func is node:
                 search.add(other, parent)
@@ -171,26 +206,21 @@ def _occurrences(search: Search, name: Name) -> None:
     if name in search.seen or not name.word:
         return
     search.seen.add(name)
-    modules = (name.module,) if name.module else search.workspace.mentions(name.word)
-    for module in modules:
-        for node in _loads(module).get(name.word, ()):
+    for module in _readers(search, name):
+        for node in module.loads.get(name.word, ()):
             if name.scope is None or _within(module, node, name.scope):
-                search.add(module, node)
+                holder = module.parents.get(node)
+                taken = isinstance(holder, ast.Subscript) and holder.value is node
+                search.add(module, holder if taken and holder is not None else node)
 
 
-def _loads(module: Module) -> dict[str, list[ast.AST]]:
-    """Every name and attribute that is read, by its last word; a subscript counts as what it is taken from."""
-    known = module.kept.get("loads")
-    if not isinstance(known, dict):
-        known = {}
-        for node in module.parents:
-            match node:
-                case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
-                    holder = module.parents.get(node)
-                    taken = isinstance(holder, ast.Subscript) and holder.value is node
-                    known.setdefault(_last(node), []).append(holder if taken else node)
-        module.kept["loads"] = known
-    return known
+def _readers(search: Search, name: Name) -> list[Module]:
+    """The files that may read a name."""
+    if name.scope is not None:
+        return [name.module]
+    knowing = search.world.workspace.mentions(name.owner) if name.owner else ()
+    found = [module for module in knowing if name.word in module.loads]
+    return found if name.module in found else [name.module, *found]
 
 
 def _within(module: Module, node: ast.AST, scope: ast.AST) -> bool:
@@ -200,12 +230,3 @@ def _within(module: Module, node: ast.AST, scope: ast.AST) -> bool:
             return False
         node = parent
     return True
-
-
-def _last(node: ast.AST) -> str:
-    match node:
-        case ast.Attribute(attr=word) | ast.Name(id=word):
-            return word
-        case ast.Subscript(value=value):
-            return _last(value)
-    return ""

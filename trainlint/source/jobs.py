@@ -75,8 +75,8 @@ def _counted(world: World, table: Table) -> Iterator[Table]:
     if not word.isidentifier():
         return
     for module in world.workspace.mentions(word):
-        for node in module.parents:
-            if isinstance(node, ast.DictComp) and any(word == name for name in _names(node.generators[0].iter)):
+        for node in module.comprehensions:
+            if any(word == name for name in _names(node.generators[0].iter)):
                 thing = world.apart().evaluate(node, world.open_frame(module, node))
                 made = builtin.table_of(world, thing) if isinstance(thing, Entries) else None
                 if made and {label for _, label in made.entries} == labels:
@@ -164,37 +164,34 @@ def _mentions(world: World, origin: str) -> Iterator[tuple[Module, ast.expr]]:
     word = key or counted or origin.rpartition(".")[2]
     if not key and not word.isidentifier():
         return
-    yield from _renamed(world, word) if not key and not counted else ()
     for module in world.workspace.mentions(word):
-        for node in () if module.is_test else module.parents:
-            match node:
-                case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if counted and name == counted:
-                    yield module, node
-                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if (
-                    name == word and not key and not counted
-                ):
-                    assert isinstance(node, ast.expr)
-                    yield module, node
-                case ast.Subscript(slice=ast.Constant(value=value), ctx=ast.Load()) if key and value == key:
-                    assert isinstance(node, ast.expr)
-                    yield module, node
+        if module.is_test:
+            continue
+        if key:
+            yield from ((module, node) for node in module.keys.get(key, ()) if isinstance(node.ctx, ast.Load))
+        elif counted:
+            yield from ((module, node) for node in _counts(module, counted))
+        else:
+            yield from ((module, node) for node in module.loads.get(word, ()))
+    yield from _renamed(world, word) if not key and not counted else ()
+
+
+def _counts(module: Module, word: str) -> Iterator[ast.expr]:
+    """Where a file takes the length of a table."""
+    for node in module.loads.get(word, ()):
+        call = module.parents.get(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "len":
+            yield call
 
 
 def _renamed(world: World, word: str) -> Iterator[tuple[Module, ast.expr]]:
     """Where the project reads a symbol under the name that an import gave it."""
     others = {
-        alias.asname
-        for module in world.workspace.mentions(word)
-        for node in module.parents
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.name == word and alias.asname
+        new for module in world.workspace.mentions(word) for new, old in module.renamed.items() if old == word
     }
     for other in sorted(others):
         for module in world.workspace.mentions(other):
-            for node in module.parents:
-                if isinstance(node, ast.Name) and node.id == other and isinstance(node.ctx, ast.Load):
-                    yield module, node
+            yield from ((module, node) for node in module.loads.get(other, ()))
 
 
 def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Job | None]]:

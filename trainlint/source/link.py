@@ -64,13 +64,14 @@ class Applied:
 def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
     """Every fact of these files; a fault at one site leaves the others alone."""
     done: set[ast.Call] = set()
+    world = Evaluator(workspace, Path())
     for path in files:
         module = workspace.module(path)
         if isinstance(module, Fault):
             span = Span(path, module.row, module.column)
             yield Unreadable(span, span, None, (), (), module.reason)
             continue
-        for site in sites(workspace, module):
+        for site in sites(world, module):
             if site.call not in done:
                 done.add(site.call)
                 yield from _guarded(workspace, site)
@@ -84,24 +85,24 @@ def _guarded(workspace: Workspace, site: Site) -> Iterator[Fact]:
         yield Crash(span, span, None, (), (), "judging a loss", f"{type(error).__name__}: {error}")
 
 
-def sites(workspace: Workspace, module: Module) -> Iterator[Site]:
+def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
-    for node in list(module.parents):
-        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
-            continue
-        word = node.id if isinstance(node, ast.Name) else node.attr
-        full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
-        if full in METRICS:
-            yield from _sites_of_metric(workspace, module, node)
-        elif full in TRAINERS or "acc" in full.lower():
-            parent = module.parents.get(node)
-            if isinstance(parent, ast.Call) and parent.func is node:
-                yield Site(parent, module)
-        elif full in WORDS:
-            yield from _sites_of(workspace, module, node, full)
+    if module.is_test:
+        return
+    for word, nodes in module.loads.items():
+        for node in nodes:
+            full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
+            if full in METRICS:
+                yield from _sites_of_metric(world, module, node)
+            elif full in TRAINERS or "acc" in full.lower():
+                parent = module.parents.get(node)
+                if isinstance(parent, ast.Call) and parent.func is node:
+                    yield Site(parent, module)
+            elif full in WORDS:
+                yield from _sites_of(world, module, node, full)
 
 
-def _sites_of(workspace: Workspace, module: Module, node: ast.expr, word: str) -> Iterator[Site]:
+def _sites_of(world: World, module: Module, node: ast.expr, word: str) -> Iterator[Site]:
     parent = module.parents.get(node)
     is_called = isinstance(parent, ast.Call) and parent.func is node
     if is_called and word in FUNCTIONS:
@@ -109,18 +110,18 @@ def _sites_of(workspace: Workspace, module: Module, node: ast.expr, word: str) -
         yield Site(parent, module)
         return
     source = parent if is_called and parent is not None else node
-    for call, where in applications(workspace, module, source).items():
+    for call, where in applications(world, module, source).items():
         yield Site(call, where)
     if is_called and isinstance(parent, ast.Call):
         yield Site(parent, module)
 
 
-def _sites_of_metric(workspace: Workspace, module: Module, node: ast.expr) -> Iterator[Site]:
+def _sites_of_metric(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
     parent = module.parents.get(node)
     if not (isinstance(parent, ast.Call) and parent.func is node):
         return
     if any(keyword.arg == "ignore_index" for keyword in parent.keywords):
-        for call, where in applications(workspace, module, parent).items():
+        for call, where in applications(world, module, parent).items():
             yield Site(call, where)
         yield Site(parent, module)
 
@@ -445,7 +446,7 @@ def _labels(world: World, source: Thunk) -> Tensor | None:
 
 def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
     """A construction by itself: a fact only if nothing in the project applies it."""
-    found = applications(world.workspace, site.module, site.call)
+    found = applications(world, site.module, site.call)
     for call, module in found.items():
         quiet = world.apart()
         thing = quiet.evaluate(_callable(call), quiet.open_frame(module, call))

@@ -29,7 +29,8 @@ def binds(module: Module, node: ast.AST) -> frozenset[str]:
                 names |= binds(module, inner)
     if isinstance(node, ast.ExceptHandler) and node.name:
         names.add(node.name)
-    names.update(name for name, statement in walrus(module) if statement is node)
+    if module.walrus:
+        names.update(name for name, holder in walrus(module) if holder is node)
     found = frozenset(names)
     module.kept["binds", node] = found
     return found
@@ -37,12 +38,7 @@ def binds(module: Module, node: ast.AST) -> frozenset[str]:
 
 def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
     """The names bound by ``:=`` and the statement that holds each."""
-    known = module.kept.get("walrus")
-    if not isinstance(known, tuple):
-        named = [node for node in module.parents if isinstance(node, ast.NamedExpr)]
-        known = tuple((node.target.id, statement(module, node)) for node in named)
-        module.kept["walrus"] = known
-    return known
+    return tuple((node.target.id, statement(module, node)) for node in module.walrus)
 
 
 def statement(module: Module, node: ast.AST) -> ast.stmt:

@@ -6,7 +6,6 @@ import ast
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from trainlint.span import Span
 from trainlint.value import Step
@@ -20,34 +19,35 @@ LONGEST = 100
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """One file as the linker sees it: its tree, where each node hangs, and what it imports."""
+    """One file as the linker sees it: its tree, where each node hangs, what it imports, and what it mentions.
+
+    ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant key.
+    """
 
     name: str
     path: str
     tree: ast.Module
     rows: tuple[str, ...]
     parents: dict[ast.AST, ast.AST]
+    calls: tuple[ast.Call, ...]
+    loads: dict[str, list[ast.Name | ast.Attribute]]
+    keys: dict[object, list[ast.Subscript]]
+    definitions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]
+    comprehensions: tuple[ast.DictComp, ...]
+    walrus: tuple[ast.NamedExpr, ...]
     imports: dict[str, str]
+    renamed: dict[str, str]
     stars: tuple[str, ...]
+    stored: frozenset[str]
+    rebound: frozenset[str]
+    changed: frozenset[str]
     kept: dict[object, object] = field(default_factory=dict)
 
-    @cached_property
-    def calls(self) -> tuple[ast.Call, ...]:
-        """Every call in the file, in the order of the text."""
-        found = [node for node in self.parents if isinstance(node, ast.Call)]
-        return tuple(sorted(found, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0))))
-
-    @cached_property
+    @property
     def is_test(self) -> bool:
         """Whether pytest would collect the file: what a test calls says nothing of what is trained."""
-        parts = self.path.split(os.sep)
-        file = parts[-1]
+        file = self.path.rpartition(os.sep)[2]
         return file == "conftest.py" or file.startswith("test_") or file.endswith("_test.py")
-
-    @cached_property
-    def stored(self) -> frozenset[str]:
-        """The dotted names that any statement of the file writes to."""
-        return frozenset(name for node in ast.walk(self.tree) if isinstance(node, ast.stmt) for name in bound(node))
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias | ast.arg | ast.excepthandler) -> Span:
         end_row, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
@@ -82,29 +82,111 @@ class Module:
         return offset + 1 if line.isascii() else len(line.encode()[:offset].decode(errors="replace")) + 1
 
 
+CHANGES = frozenset(
+    {
+        "append", "extend", "insert", "update", "pop", "add", "remove", "setdefault", "clear", "sort", "reverse",
+        "discard", "popitem",
+    }
+)  # fmt: skip
+"""Methods after which a container is no longer what was written down."""
+
+
+@dataclass
+class _Survey:
+    """What one walk over a tree finds."""
+
+    package: str
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    calls: list[ast.Call] = field(default_factory=list)
+    loads: dict[str, list[ast.Name | ast.Attribute]] = field(default_factory=dict)
+    keys: dict[object, list[ast.Subscript]] = field(default_factory=dict)
+    definitions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]] = field(default_factory=dict)
+    comprehensions: list[ast.DictComp] = field(default_factory=list)
+    walrus: list[ast.NamedExpr] = field(default_factory=list)
+    imports: dict[str, str] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    stored: set[str] = field(default_factory=set)
+    rebound: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+
+    def note(self, node: ast.AST) -> None:
+        match node:
+            case ast.Name(ctx=ast.Load()):
+                self.loads.setdefault(node.id, []).append(node)
+            case ast.Attribute(ctx=ast.Load()):
+                self.loads.setdefault(node.attr, []).append(node)
+            case ast.Call():
+                self._call(node)
+            case ast.Subscript():
+                self._subscript(node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self.definitions.setdefault(node.name, []).append(node)
+            case ast.DictComp():
+                self.comprehensions.append(node)
+            case ast.NamedExpr():
+                self.walrus.append(node)
+            case ast.Global():
+                self.rebound.update(node.names)
+            case ast.Import():
+                for alias in node.names:
+                    self.imports.setdefault(*_plain(alias))
+            case ast.ImportFrom():
+                self._from(node)
+
+    def _call(self, node: ast.Call) -> None:
+        self.calls.append(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
+            self.changed.add(last(node.func.value))
+
+    def _subscript(self, node: ast.Subscript) -> None:
+        if isinstance(node.ctx, ast.Store | ast.Del):
+            self.changed.add(last(node.value))
+        elif isinstance(node.slice, ast.Constant):
+            self.keys.setdefault(node.slice.value, []).append(node)
+
+    def _from(self, node: ast.ImportFrom) -> None:
+        base = absolute(self.package, node)
+        for alias in node.names:
+            if alias.name == "*":
+                self.stars.append(base)
+            else:
+                self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}")
+                if alias.asname:
+                    self.renamed[alias.asname] = alias.name
+
+
 def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> Module:
     """Everything about one file that its text alone tells."""
-    parents: dict[ast.AST, ast.AST] = {}
-    imports: dict[str, str] = {}
-    stars: list[str] = []
+    survey = _Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
+    parents, note = survey.parents, survey.note
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
-        for child in ast.iter_child_nodes(node):
+        children: list[ast.AST] = []
+        for field_name in node._fields:
+            value = getattr(node, field_name, None)
+            if isinstance(value, list):
+                children += [child for child in value if isinstance(child, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                children.append(value)
+        for child in children:
             parents[child] = node
-            stack.append(child)
-    package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=names):
-                for alias in names:
-                    imports.setdefault(*_plain(alias))
-            case ast.ImportFrom():
-                base = absolute(package, node)
-                stars += [base for alias in node.names if alias.name == "*"]
-                for alias in node.names:
-                    imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}")
-    return Module(name, path, tree, rows, parents, imports, tuple(stars))
+            note(child)
+            if isinstance(child, ast.stmt):
+                survey.stored |= bound(child)
+                if isinstance(child, ast.AugAssign):
+                    survey.changed.add(last(child.target))
+        stack += reversed(children)
+    calls = sorted(survey.calls, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0)))
+    return Module(
+        name, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
+        tuple(survey.comprehensions), tuple(survey.walrus), survey.imports, survey.renamed, tuple(survey.stars),
+        frozenset(survey.stored), frozenset(survey.rebound), frozenset(survey.changed - {""}),
+    )  # fmt: skip
+
+
+_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
 def absolute(package: str, node: ast.ImportFrom) -> str:
@@ -128,6 +210,13 @@ def dotted(node: ast.AST) -> str | None:
         parts.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
+def last(node: ast.AST) -> str:
+    """The last word of a name, an attribute or what a subscript is taken from; nothing for anything else."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def targets(node: ast.AST) -> Iterator[ast.expr]:

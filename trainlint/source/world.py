@@ -27,7 +27,9 @@ DEEPEST = 70
 """Evaluations inside evaluations; about ten Python frames each stay below Python's own limit."""
 
 MOST_STEPS = 20_000
-"""Expressions that one world may look at."""
+"""Expressions that one question may look at."""
+
+NOTHING_OPEN = 1 << 30
 
 
 @dataclass
@@ -67,7 +69,8 @@ class World(ABC):
     def __init__(self, workspace: Workspace, path: Path, *, callers: bool = True) -> None:
         self.workspace, self.path, self.looks_for_callers = workspace, path, callers
         self.memo: dict[tuple[int, int], Thing] = {}
-        self.running: set[tuple[int, int]] = set()
+        self.running: dict[tuple[int, int], int] = {}
+        self.lowest = NOTHING_OPEN
         self.asking: set[tuple[object, ...]] = set()
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}
@@ -83,28 +86,39 @@ class World(ABC):
         return self.path.forks.setdefault((kind, *key), Fork(kind, tuple(answers))).answer
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
-        """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves."""
+        """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves.
+
+        A value that was found while something beneath it was still open is not kept: who asks first must not matter.
+        """
         key = (id(node), frame.number)
         if key in self.memo:
             return self.memo[key]
-        self.steps += 1
+        depth = len(self.running)
+        self.steps = self.steps + 1 if depth else 0
         if key in self.running:
+            self.lowest = min(self.lowest, self.running[key])
             return Unknown("it is defined in terms of itself")
-        if len(self.running) >= DEEPEST or self.steps > MOST_STEPS:
+        if depth >= DEEPEST or self.steps > MOST_STEPS:
+            self.lowest = -1
             return Unknown("it takes too many steps to settle")
-        self.running.add(key)
+        self.running[key] = depth
         try:
-            self.memo[key] = self.expression(node, frame)
+            value = self.expression(node, frame)
         finally:
-            self.running.discard(key)
-        return self.memo[key]
+            del self.running[key]
+        if self.lowest >= depth:
+            self.memo[key] = value
+            self.lowest = NOTHING_OPEN
+        elif not depth:
+            self.lowest = NOTHING_OPEN
+        return value
 
     def force(self, thunk: Thunk) -> Thing:
         return thunk.known if thunk.known is not None else self.evaluate(thunk.node, thunk.frame)
 
     @abstractmethod
     def apart(self) -> World:
-        """A fresh world that looks for no callers: what it finds is the same whoever asks."""
+        """A world that looks for no callers and takes every first answer: what it finds is the same whoever asks."""
 
     @abstractmethod
     def beneath(self, path: Path) -> World:
