@@ -172,6 +172,7 @@ def test_a_name_alone_proves_no_job_but_an_end(role: Role) -> None:
 @pytest.mark.parametrize("index", [-100, -1])
 def test_a_negative_index_is_quiet(index: int) -> None:
     assert collision(loss(index, head(9), stop_by_use)) is None
+    assert collision(loss(index, head(9), None, Targets(values=(exact(index), exact(3))))) is None
 
 
 @pytest.mark.parametrize("index", [9, 255])
@@ -440,6 +441,15 @@ def test_a_fill_that_may_equal_the_ignored_number_is_quiet() -> None:
     fact = replace(padded(n), ignore_index=m)
     assert found(padding_not_ignored, fact) is None
     assert severity(padding_not_ignored, replace(fact, ignore_index=exact(-100))) is Severity.WARNING
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(0, None), (1, Severity.WARNING)])
+def test_a_fill_differs_only_where_no_value_of_its_symbols_equals_the_ignored_number(
+    least: int, verdict: Severity | None
+) -> None:
+    size = Integer.symbol(Symbol("size", "cfg.size", minimum=least))
+    assert severity(padding_not_ignored, padded(size, index=0)) is verdict
+    assert severity(padding_not_ignored, replace(padded(0), ignore_index=size)) is verdict
 
 
 def metric(
