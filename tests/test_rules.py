@@ -278,7 +278,17 @@ def test_a_value_that_real_targets_take_is_an_error_far_beyond_the_classes() -> 
 
 
 def test_a_value_of_the_targets_is_an_error_also_where_the_layer_is_not_known() -> None:
-    assert collision(loss(255, OPEN, None, Targets(values=(exact(255), exact(0))))) is Severity.ERROR
+    assert collision(loss(255, OPEN, None, Targets(values=(exact(255, "FOREGROUND"), exact(0))))) is Severity.ERROR
+
+
+def test_a_bare_number_among_targets_is_no_answer_for_sure() -> None:
+    assert collision(loss(255, head(300), None, Targets(values=(exact(255), exact(0))))) is None
+
+
+@pytest.mark.parametrize(("proof", "verdict"), [(Proof.USE, None), (Proof.TABLE, None), (Proof.NAME, Severity.ERROR)])
+def test_a_value_of_the_targets_that_is_seen_to_be_padding_is_quiet(proof: Proof, verdict: Severity | None) -> None:
+    targets = Targets(values=(exact(0, "FIRST"), exact(3)))
+    assert collision(loss(0, head(9), Job(Role.PAD, proof, "pad", ()), targets)) is verdict
 
 
 def test_a_target_that_is_written_by_the_sentinels_own_name_marks_what_to_skip() -> None:
@@ -309,14 +319,31 @@ def test_a_range_is_told_in_its_own_numbers() -> None:
     k = Integer.symbol(Symbol("codebook_size", "vq.codebook_size", minimum=1))
     targets = Targets(lowest=exact(0), highest=k - exact(1))
     assert message(sentinel_collision, loss(0, OPEN, None, targets)) == (
-        "ignore_index=0 is one of the real targets, which run from 0 to codebook_size - 1"
+        "ignore_index=0 is the first of the real targets, which count from 0"
     )
+    assert message(sentinel_collision, loss(k - exact(1), OPEN, None, targets)) == (
+        "ignore_index=codebook_size - 1 is one of the real targets, which run from 0 to codebook_size - 1"
+    )
+    assert collision(loss(0, OPEN, None, Targets(lowest=exact(0)))) is Severity.ERROR
 
 
 def test_labels_that_are_shifted_past_the_index_do_not_use_the_label_behind_it() -> None:
     shifted = Targets(lowest=exact(1), highest=exact(6))
     assert collision(loss(0, head(7), noun, shifted)) is None
     assert collision(loss(0, head(7), stop_by_use, shifted)) is Severity.ERROR
+
+
+def test_a_length_of_the_sizing_table_is_the_slot_that_was_added_to_it() -> None:
+    tags = Table("TAGS", ((0, "NOUN"),), 6, Span("tags.py", 1))
+    index = replace(exact(6, "stop_id"), table=tags)
+    assert collision(loss(index, head(replace(exact(7), table=tags)), stop_by_name)) is Severity.ERROR
+    assert collision(loss(index, head(7), stop_by_name)) is Severity.WARNING
+
+
+@pytest.mark.parametrize("fact", [loss(codes, WIDE, stop_by_use), replace(loss(0, head(2)), job=None)])
+def test_a_loss_that_trains_nothing_is_quiet(fact: Loss) -> None:
+    assert collision(fact) is Severity.ERROR
+    assert collision(replace(fact, trains=False)) is None
 
 
 def test_evidence_is_told_once_and_always_holds_the_layer() -> None:
@@ -419,6 +446,7 @@ def test_a_fill_rests_on_the_defaults_of_both_numbers() -> None:
         padded(exact(2, "eos_id")),
         padded(exact(2, "pad_or_eos")),
         padded(exact(8, "LIFT"), how="filled by masked_fill with"),
+        replace(padded(0), trains=False),
         loss(-100, OPEN, None, OPEN),
         loss(-100, OPEN, None, Targets()),
         replace(padded(0), ignore_index=OPEN),

@@ -168,11 +168,12 @@ def test_a_name_that_is_a_sum_itself_is_printed_in_brackets() -> None:
     assert str(Integer.symbol(Symbol("sizes[f(a + b)]", "a"))) == "sizes[f(a + b)]"
 
 
-def test_a_sum_carries_the_evidence_of_its_parts_once_and_drops_their_names() -> None:
+def test_a_sum_carries_the_evidence_and_the_definitions_of_its_parts_and_drops_their_names() -> None:
     first, second, default = (Step(text, Span("a.py", row)) for row, text in enumerate(("N = 8", "M = 2", "k = 1"), 1))
     n = Integer.exact(8).because(first).named("N", "a.N")
     both = n + Integer.exact(2).because(second, first).assuming(default)
     assert (both.number, both.evidence, both.assumed, both.names) == (10, (first, second), (default,), ())
+    assert (both.origins, both.parts) == ((), ("a.N",))
     assert taken(n, both, None) == (default,)
     assert joined(n.evidence, both.evidence) == (first, second)
 

@@ -29,9 +29,9 @@ class Unjudged:
 class Fact:
     """Something that holds where ``call`` starts.
 
-    ``argument`` is the place of the deciding argument (where a default decides, the construction, or the call), ``built`` the construction
-    of the object that is called. ``context`` names the caller through which this was seen, ``branch`` the arm of an
-    ``if``.
+    ``argument`` is the place of the deciding argument (where a default decides, the construction, or the call),
+    ``built`` the construction of the object that is called. ``context`` names the caller through which this was seen,
+    ``branch`` the arm of an ``if``.
     """
 
     call: Span

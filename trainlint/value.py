@@ -51,8 +51,8 @@ class Symbol:
 class Table:
     """A class table: which label stands behind which id, and where it is written.
 
-    ``size`` counts the entries. Ids that no label is known for are absent. ``explicit`` says that the ids are written down
-    (a dictionary, an enum); else they are places in a sequence, which hold only where nothing is put in front of it.
+    ``size`` counts the entries. Ids that no label is known for are absent. ``explicit`` says that the ids are written
+    down (a dictionary, an enum); else they are places in a sequence, which hold only where nothing is put in front.
     """
 
     name: str

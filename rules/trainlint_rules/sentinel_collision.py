@@ -64,7 +64,8 @@ padding, or if the number is the end-of-text id of a well-known vocabulary. A nu
 with it.
 
 Silent for a negative index, for one beyond the classes that no target takes, for a class that is padding, void or a
-start symbol, for labels that are shifted past the index, and wherever the layer in front of the loss is not known.
+start symbol, for labels that are shifted past the index, for an evaluation, from which nothing is learned, and
+wherever the layer in front of the loss is not known.
 """
 
 from collections.abc import Iterator
@@ -93,7 +94,6 @@ from trainlint import (
 
 UNTAUGHT = frozenset({Role.PAD, Role.VOID, Role.START})
 """Roles without a job."""
-
 
 
 @rule("TL101")
