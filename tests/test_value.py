@@ -79,6 +79,8 @@ def stands(index: int, width: int) -> Position:
 @given(numbers, widths)
 @example(N, N + Integer.exact(1))
 @example(TAGS, N + TAGS)
+@example(Integer.exact(3), TAGS + Integer.exact(3))
+@example(TAGS + Integer.exact(3), Integer.exact(3))
 @example(FREE, FREE)
 @example(FREE + Integer.exact(-1), FREE)
 def test_a_position_holds_for_every_value_that_the_symbols_may_take(index: Integer, width: Integer) -> None:
@@ -156,8 +158,8 @@ def test_a_printed_sum_reads_back_as_the_same_sum(number: Integer) -> None:
 
 def test_sums_are_printed_as_a_reader_writes_them() -> None:
     two = Integer.exact(2)
-    assert [str(number) for number in (two, -two, N, N + two, two - N, -N, N.times(2) - two, TAGS + N)] == [
-        "2", "-2", "n", "n + 2", "2 - n", "-n", "2*n - 2", "len(tags) + n",
+    assert [str(number) for number in (two, -two, two - two, N, N + two, two - N, -N, N.times(2) - two, TAGS + N)] == [
+        "2", "-2", "0", "n", "n + 2", "2 - n", "-n", "2*n - 2", "len(tags) + n",
     ]  # fmt: skip
 
 
