@@ -200,6 +200,10 @@ def _every_caller(world: World, module: Module, function: FunctionNode) -> Itera
     if isinstance(function, ast.Lambda):
         yield from _confirmed(world, module, function, function)
         return
+    holder = module.parents.get(function)
+    if function.name == "__init__" and isinstance(holder, ast.ClassDef):
+        yield from constructions(world, Class(holder, module, world.open_frame(module, holder)))
+        return
     if function.name in APPLIED:
         yield from _applications(world, module, function)
         return

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trainlint.knowledge import torch
 from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import statement
 from trainlint.source.summary import Module, dotted, last, targets
-from trainlint.source.things import Class, Function, Opaque, Partial
+from trainlint.source.things import Class, External, Function, Opaque, Partial, Thing
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import World
 from trainlint.value import Unknown
@@ -19,6 +20,9 @@ MOST_PLACES = 400
 """A search that has looked at this many places gives up: what it found is still confirmed one by one."""
 
 MOST_NAMESAKES = 3
+HANDED_BACK = frozenset({"functools.partial", "builtins.dict", "builtins.list", "builtins.tuple"})
+"""Functions whose result holds their arguments."""
+
 FunctionDef = ast.FunctionDef
 APPLIES = ("forward", "update", "__call__")
 
@@ -75,12 +79,17 @@ def _follow(search: Search, module: Module, node: ast.AST) -> None:
                     search.found.setdefault(parent, module)
                     return
             case ast.Call():
-                _passed(search, module, parent, node)
+                if not _passed(search, module, parent, node):
+                    return
             case ast.keyword():
                 call = module.parents[parent]
-                if isinstance(call, ast.Call):
-                    _passed(search, module, call, parent)
-                    node = parent
+                if not (isinstance(call, ast.Call) and _passed(search, module, call, parent)):
+                    return
+                parent = call
+            case ast.Attribute(attr=attr) if attr not in torch.SELF_METHODS and attr not in APPLIES:
+                return
+            case ast.Compare() | ast.BinOp() | ast.UnaryOp():
+                return
             case ast.Attribute(attr=attr) if attr in APPLIES and isinstance(module.parents.get(parent), ast.Call):
                 call = module.parents[parent]
                 assert isinstance(call, ast.Call)
@@ -129,9 +138,16 @@ def _class_of(module: Module, scope: ast.AST) -> str:
     return holder.name if isinstance(holder, ast.ClassDef) else ""
 
 
-def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> None:
-    """An argument goes on as the parameter of every function of that name."""
-    for other, function, shift in _entered(search, module, call):
+def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bool:
+    """An argument goes on as a parameter; True if the call hands it back in some dress."""
+    world = search.world.apart()
+    thing = world.evaluate(call.func, world.open_frame(module, call))
+    while isinstance(thing, Partial):
+        thing = thing.callable
+    if isinstance(thing, External):
+        last_word = thing.name.rpartition(".")[2]
+        return thing.name in torch.WRAPPERS or thing.name in HANDED_BACK or last_word[:1].isupper()
+    for other, function, shift in _entered(search, thing, call):
         places = [place.arg for place in parameters(function)][shift:]
         if isinstance(node, ast.keyword):
             names = [node.arg] if node.arg in declared(function) else []
@@ -141,19 +157,16 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> No
         for name in names:
             if name:
                 _occurrences(search, Name(name, other, function))
+    return False
 
 
-def _entered(search: Search, module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionDef, int]]:
+def _entered(search: Search, thing: Thing, call: ast.Call) -> Iterator[tuple[Module, FunctionDef, int]]:
     """The functions that a call may enter, and how many parameters it does not fill: what it calls, or a namesake."""
-    world = search.world.apart()
-    thing = world.evaluate(call.func, world.open_frame(module, call))
-    while isinstance(thing, Partial):
-        thing = thing.callable
     match thing:
         case Function(node=ast.FunctionDef() as function):
             yield thing.frame.module, function, int(thing.receiver is not None)
         case Class():
-            init = objects.method(world, thing, "__init__", None)
+            init = objects.method(search.world.apart(), thing, "__init__", None)
             if init is not None and isinstance(init.node, ast.FunctionDef):
                 yield init.frame.module, init.node, 1
         case Opaque() | Unknown():
@@ -192,13 +205,22 @@ def _returned(search: Search, module: Module, function: ast.AST) -> None:
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or function.name in APPLIES:
         return
     is_property = any((dotted(mark) or "").endswith("property") for mark in function.decorator_list)
-    for other in search.world.workspace.mentions(function.name):
+    owner = _class_of(module, function)
+    readers = search.world.workspace.mentions(owner or function.name)
+    for other in readers if module in readers else (module, *readers):
         for node in other.loads.get(function.name, ()):
             parent = other.parents.get(node)
-            if isinstance(parent, ast.Call) and parent.func is node:
-                search.add(other, parent)
-            elif is_property:
+            if is_property:
                 search.add(other, node)
+            elif isinstance(parent, ast.Call) and parent.func is node and _may_be(search, other, node, function):
+                search.add(other, parent)
+
+
+def _may_be(search: Search, module: Module, node: ast.expr, function: ast.AST) -> bool:
+    """Whether a name may be a function, for all that is known of it."""
+    world = search.world.apart()
+    thing = world.evaluate(node, world.open_frame(module, node))
+    return thing.node is function if isinstance(thing, Function) else isinstance(thing, Opaque | Unknown)
 
 
 def _occurrences(search: Search, name: Name) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,10 @@ from trainlint.source.link import link
 from trainlint.source.sift import relevant
 from trainlint.source.text import Fault, read
 from trainlint.source.workspace import Workspace
+
+
+DEEPEST_PYTHON = 3000
+"""Python frames that the evaluator's own budget may need."""
 
 
 @dataclass(frozen=True)
@@ -34,4 +39,9 @@ def sites(project: Project) -> tuple[str, ...]:
 def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
     """The facts of these files of the project; everything else is read only when a fact asks for it."""
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
-    return Facts(link(workspace, files))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))
+    try:
+        return Facts(link(workspace, files))
+    finally:
+        sys.setrecursionlimit(limit)

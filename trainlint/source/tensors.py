@@ -34,7 +34,7 @@ ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tq
 MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
     {
-        "masked_fill", "masked_fill_", "new_full", "new_zeros", "new_ones", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
+        "masked_fill", "masked_fill_", "fill_", "new_full", "new_zeros", "new_ones", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
         "contiguous", "flatten", "view", "reshape", "long", "detach", "clone", "unsqueeze", "squeeze", "cpu", "cuda", "to",
     }
 )  # fmt: skip
@@ -352,7 +352,7 @@ def _is_padding(world: World, mask: Thunk, value: Thunk) -> bool:
 
 def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A tensor's method on something open: what it marks is known all the same."""
-    if name in ("masked_fill", "masked_fill_", "argmax", "argmin", "multinomial", "new_full", "new_zeros", "new_ones"):
+    if name in ("masked_fill", "masked_fill_", "fill_", "argmax", "argmin", "multinomial", "new_full", "new_zeros", "new_ones"):
         why = Unknown(f"the logits come from {thing.name}: {thing.why.reason}", thing.why.settle)
         return _tensor_method(world, Tensor(why, None, evidence=thing.evidence), name, given, node, frame)
     return thing
@@ -426,6 +426,9 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         return tensor
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
         return Method(tensor, name) if name == "shape" else _opaque(f"tensor.{name}", node, frame)
+    if name in ("fill_", "zero_") and (given.positional or name == "zero_"):
+        number = world.integer(world.force(given.positional[0])) if given.positional else Integer.exact(0)
+        return Tensor(values=() if isinstance(number, Unknown) else (number,), constant=True)
     if name == "new_full" and len(given.positional) > 1:
         value = world.integer(world.force(given.positional[1]))
         return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True)

@@ -23,8 +23,8 @@ MOST_WORLDS = 24
 """A site with more paths than this is not judged: callers (at most 3) times alternatives (at most 8)."""
 
 MOST_CALLERS = 3
-DEEPEST = 70
-"""Evaluations inside evaluations; about ten Python frames each stay below Python's own limit."""
+DEEPEST = 60
+"""Evaluations inside evaluations, each about fifteen Python frames deep."""
 
 MOST_STEPS = 20_000
 """Expressions that one question may look at."""
@@ -104,6 +104,8 @@ class World(ABC):
         self.running[key] = depth
         try:
             value = self.expression(node, frame)
+        except RecursionError:
+            value, self.lowest = Unknown("it takes too many steps to settle"), -1
         finally:
             del self.running[key]
         if self.lowest >= depth:
