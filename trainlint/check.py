@@ -24,7 +24,6 @@ from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
-from trainlint.suppress import silenced
 
 ABSENT = "no such file or folder"
 
@@ -199,6 +198,10 @@ def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
 
 def _quiet(findings: Sequence[Finding], scope: Scope, lines: Callable[[str], Sequence[str]]) -> set[Finding]:
     """The findings that a comment, or the settings for their file, silence."""
+    if not findings:
+        return set()
+    from trainlint.suppress import silenced
+
     ignored = {finding for finding in findings if _is_ignored(finding, scope)}
     return ignored | silenced(findings, lines)
 
