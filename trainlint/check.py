@@ -157,7 +157,7 @@ def _checked(scope: Scope, request: Request) -> Report:
     facts = observe(project, wanted, request.jobs) if wanted else Facts(())
     skipped = [each for each in found.skipped if scope.holds(each.path)]
     report = judge(facts, _rules(facts, scope.settings), scope, cache(_lines))
-    refused = [each for each in skipped if not os.access(each.path, os.R_OK)]
+    refused = [each for each in skipped if os.path.exists(each.path) and not os.access(each.path, os.R_OK)]
     return replace(
         report,
         files_checked=len(checked),
