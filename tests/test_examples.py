@@ -63,7 +63,9 @@ def test_the_cure_that_the_help_names_silences_the_finding(first_stage: Path) ->
 @pytest.mark.parametrize("name", ["sizes.py", "stage.py", "objective.py", "train.py"])
 def test_a_hook_that_is_given_one_file_reports_what_it_takes_part_in(first_stage: Path, name: str) -> None:
     (first_stage / ".git").mkdir()
-    assert trainlint(first_stage, "check", "--hook", name).returncode == 1
+    run = trainlint(first_stage, "check", "--hook", name)
+    assert run.returncode == 1
+    assert run.stdout.endswith("1 finding (1 error) in 1 file; losses: 1 flagged\n")
     assert codes(first_stage, name) == ["TL101"]
 
 

@@ -24,7 +24,6 @@ from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
-from trainlint.suppress import silenced
 
 ABSENT = "no such file or folder"
 
@@ -61,7 +60,12 @@ class Scope:
     asked: tuple[str, ...]
 
     def holds(self, path: str) -> bool:
+        """Whether a path was asked for."""
         return any(path == asked or path.startswith(os.path.join(asked, "")) for asked in self.asked)
+
+    def touches(self, finding: Finding) -> bool:
+        """Whether any place of a finding, its evidence included, was asked for."""
+        return any(self.holds(place.path) for place in finding.places())
 
 
 def check(request: Request) -> Report:
@@ -93,7 +97,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[st
         finding if finding.code in constant else _moved(finding, scope.settings.severity)
         for finding in lint(facts, chosen(known, scope.settings.selections))
     ]
-    asked = [finding for finding in findings if any(scope.holds(place.path) for place in finding.places())]
+    asked = [finding for finding in findings if scope.touches(finding)]
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, lines)
     reported = tuple(finding for finding in asked if finding not in quiet)
     crashes = {rule.code for rule in known if rule.wants is Crash}
@@ -153,7 +157,7 @@ def _checked(scope: Scope, request: Request) -> Report:
     facts = observe(project, wanted, request.jobs) if wanted else Facts(())
     skipped = [each for each in found.skipped if scope.holds(each.path)]
     report = judge(facts, _rules(facts, scope.settings), scope, cache(_lines))
-    refused = [each for each in skipped if not os.access(each.path, os.R_OK)]
+    refused = [each for each in skipped if os.path.exists(each.path) and not os.access(each.path, os.R_OK)]
     return replace(
         report,
         files_checked=len(checked),
@@ -194,6 +198,10 @@ def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
 
 def _quiet(findings: Sequence[Finding], scope: Scope, lines: Callable[[str], Sequence[str]]) -> set[Finding]:
     """The findings that a comment, or the settings for their file, silence."""
+    if not findings:
+        return set()
+    from trainlint.suppress import silenced
+
     ignored = {finding for finding in findings if _is_ignored(finding, scope)}
     return ignored | silenced(findings, lines)
 
@@ -219,13 +227,16 @@ def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
 def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: str, scope: Scope) -> Tally:
     """One verdict per call, the worst of all the ways it is reached; where trainlint failed, nothing was judged."""
     kinds, least = JUDGED[kind]
-    flagged, failed = set(), set()
+    flagged, failed, touched = set(), set(), set()
     for finding in findings:
+        if scope.touches(finding):
+            touched.add(finding.call)
         if finding.code in constant:
             failed.add(finding.call)
         elif finding.severity.rank <= least.rank:
             flagged.add(finding.call)
-    asked = [fact for each in kinds for fact in facts.of(each) if scope.holds(fact.call.path)]
+    counted = (fact for each in kinds for fact in facts.of(each))
+    asked = [fact for fact in counted if scope.holds(fact.call.path) or fact.call in touched]
     unsettled = failed | {fact.call for fact in asked if any(fact.unjudged())}
     calls = {fact.call for fact in asked}
     return Tally(
