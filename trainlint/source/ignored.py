@@ -1,8 +1,8 @@
 """What ``.gitignore`` files leave out: the lines of a file and a path in, a verdict out.
 
 It is git's own verdict but for ``a**/b``, where git departs from its manual. Patterns are matched without ``re``: a
-hostile one cannot make it backtrack, and its import would double the time of a run that finds nothing to read. Characters
-stand for bytes, as they do for git.
+hostile one cannot make it backtrack, and its import would double the time of a run that finds nothing to read.
+Characters stand for bytes, as they do for git.
 """
 
 from __future__ import annotations
@@ -44,11 +44,16 @@ class _Never(ValueError):
 class Ignored:
     """The patterns of one folder, and those of the folders above it, which only speak where these are silent."""
 
-    __slots__ = ("above", "base", "loose", "patterns")
+    __slots__ = ("above", "anchored", "base", "loose", "patterns")
 
     def __init__(self, folder: str, lines: Iterable[bytes], above: Ignored | None = None) -> None:
         self.base = len(os.path.join(folder, ""))
         self.patterns = [made for line in lines if (made := _pattern(line)) is not None][::-1]
+        anchored = [each for each in self.patterns if each.anchored]
+        self.anchored = {
+            first: [each for each in anchored if each.first in {None, first}]
+            for first in {each.first for each in anchored}
+        }
         self.loose = _Loose(each.globs[0] for each in self.patterns if not each.anchored)
         self.above = above
 
@@ -66,9 +71,13 @@ class Ignored:
         if not inside.isascii():
             inside = os.fsencode(inside).decode("latin-1")
         parts = inside.replace(os.sep, "/").removesuffix("/").split("/")
-        is_folder, may_be_named = inside[-1:] in {"/", os.sep}, self.loose.may_match(parts[-1])
-        for each in self.patterns:
-            if (each.anchored or may_be_named) and (is_folder or not each.folders_only) and each.matches(parts):
+        is_folder = inside[-1:] in {"/", os.sep}
+        if self.loose.may_match(parts[-1]):
+            candidates = self.patterns
+        else:
+            candidates = self.anchored.get(parts[0]) or self.anchored.get(None, [])
+        for each in candidates:
+            if (is_folder or not each.folders_only) and each.matches(parts):
                 return not each.negated
         return None
 
@@ -76,7 +85,7 @@ class Ignored:
 class _Pattern:
     """One line: a glob for each part of a path, None where ``**`` stands for any number of parts."""
 
-    __slots__ = ("anchored", "folders_only", "globs", "negated")
+    __slots__ = ("anchored", "first", "folders_only", "globs", "length", "negated")
 
     def __init__(self, text: str) -> None:
         self.negated = text.startswith("!")
@@ -85,10 +94,14 @@ class _Pattern:
         text = text.removesuffix("/")
         self.anchored = "/" in text
         self.globs = _globs(text.removeprefix("/"))
+        self.length = 0 if None in self.globs else len(self.globs)
+        self.first = _word(self.globs[0][0]) if self.globs[0] and len(self.globs[0]) == 1 else None
 
     def matches(self, parts: list[str]) -> bool:
         if not self.anchored:
             return _fits(self.globs[0] or ANYTHING, parts[-1])
+        if self.length not in {0, len(parts)} or self.first not in {None, parts[0]}:
+            return False
         globs = self.globs
         at, part, resume, mark = 0, 0, -1, 0
         while part < len(parts):
@@ -113,7 +126,7 @@ class _Loose:
 
     def __init__(self, globs: Iterable[Glob | None]) -> None:
         self.names: set[str] = set()
-        self.others: list[Glob] = []
+        self.others: list[tuple[Token, Glob]] = []
         starts, ends = [], []
         for glob in globs:
             match [_word(chunk) for chunk in glob or ANYTHING]:
@@ -124,12 +137,13 @@ class _Loose:
                 case [str(start), ""]:
                     starts.append(start)
                 case _:
-                    self.others.append(glob or ANYTHING)
+                    last = glob[-1] if glob else []
+                    self.others.append((last[-1] if last else ANY, glob or ANYTHING))
         self.starts, self.ends = tuple(starts), tuple(ends)
 
     def may_match(self, name: str) -> bool:
         known = name in self.names or name.endswith(self.ends) or name.startswith(self.starts)
-        return known or any(_fits(glob, name) for glob in self.others)
+        return known or any(name[-1] in last and _fits(glob, name) for last, glob in self.others)
 
 
 def _word(chunk: list[Token]) -> str | None:
