@@ -1,8 +1,8 @@
 """The bytes of a file in; out, whether it may hold anything to judge, so that most files are never parsed.
 
-A site is a call, and a call spells the last word of what it calls: whatever the imports, ``cross_entropy`` stands in the
-file that applies it or builds it. Words that are everywhere count only beside a second one that their sites need too. A
-name that only Unicode makes equal, such as ``ｃross_entropy``, is not looked for.
+A site is a call, and a call spells the last word of what it calls: whatever the imports, ``cross_entropy`` stands in
+the file that applies it or builds it. Words that are everywhere count only beside a second one that their sites need
+too. A name that only Unicode makes equal, such as ``ｃross_entropy``, is not looked for.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LOSSES = (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)
-SKIPS = (b"ignore_index", b"ignore_label", b"ignore_id", b"ignored_index", b"padding_idx")
+SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"ignore_id")
 """What an accuracy of the project's own calls the class it skips."""
 
-OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)", re.IGNORECASE)
-"""A callable that calls itself an accuracy is called here, or imported under another name."""
+OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)")
+"""In lower case: a callable that calls itself an accuracy is called here, or imported under another name."""
 
 
 def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
@@ -31,12 +31,11 @@ def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(word.encode() for word in sorted(shortest, key=lambda word: (-len(word), word)))
 
 
-SITES = (
-    (_spelled(known.name for known in LOSSES),),
-    ((b"ignore_index",), _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))),
-    (_spelled(transformers.TRAINERS), (b"data_collator", b"train_dataset", b"**")),
-)
-"""Each kind of site: of every group, one word stands in its file."""
+LOSS = _spelled(known.name for known in LOSSES)
+METRIC = _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
+TRAINER = _spelled(transformers.TRAINERS)
+TRAINED = (b"data_collator", b"train_dataset", b"**")
+"""A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
 
 def relevant(data: bytes) -> bool:
@@ -44,6 +43,14 @@ def relevant(data: bytes) -> bool:
     declared = encoding(data)
     if declared != "utf-8" and not isinstance(declared, Fault):
         data = data.decode(declared, errors="replace").encode(errors="replace")
-    if any(all(any(word in data for word in words) for words in groups) for groups in SITES):
-        return True
-    return any(word in data for word in SKIPS) and OWN_METRIC.search(data) is not None
+    return _holds(data, LOSS) or _is_metric(data) or (_holds(data, TRAINER) and _holds(data, TRAINED))
+
+
+def _holds(data: bytes, words: Iterable[bytes]) -> bool:
+    return any(word in data for word in words)
+
+
+def _is_metric(data: bytes) -> bool:
+    if not _holds(data, (b"ignore", b"padding_idx")) or not _holds(data, SKIPS):
+        return False
+    return OWN_METRIC.search(data.lower()) is not None or (b"ignore_index" in data and _holds(data, METRIC))
