@@ -8,7 +8,7 @@ import sys
 from trainlint.source import text as reader
 
 TYPE_PARAMETERS = (
-    r"^([ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+|[ \t]*type[ \t]+\w+)[ \t]*\[(?:{inner}|\[[^\[\]]*\])*\]"
+    r"^([ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+|[ \t]*type[ \t]+\w+)[ \t]*\[(?:{inner}|\[[^\[\]]*\])+\]"
 )
 
 OLDER: tuple[tuple[tuple[int, int], tuple[tuple[str, str], ...]], ...] = (
@@ -81,22 +81,27 @@ def _literal(text: str, found: re.Match[str]) -> tuple[int, list[str]]:
     quote = found[2]
     if quote is None:
         return found.end(), []
-    if "f" not in (found[1] or "").lower():
+    if not _is_formatted(found):
         closing = PLAIN[quote].match(text, found.end())
         return closing.end() if closing else len(text), []
     opened, starts, expressions, place = [quote], [0], [], found.end()
     while opened:
-        piece = (INSIDE if opened[-1] == "{" else LITERAL[opened[-1]]).search(text, place)
+        inside = opened[-1] == "{"
+        piece = (INSIDE if inside else LITERAL[opened[-1]]).search(text, place)
         if piece is None:
             return len(text), []
         place = piece.end()
-        if piece[0] == "{":
-            opened.append("{")
-            starts.append(place)
-        elif piece[0] == ("}" if opened[-1] == "{" else opened[-1]):
+        if piece[0] == ("}" if inside else opened[-1]):
             opened.pop()
             start = starts.pop()
             expressions += [text[start : piece.start()]] if len(opened) == 1 else []
-        elif opened[-1] == "{":
+        elif piece[0] == "{" or (inside and _is_formatted(piece)):
+            opened.append(piece[0] if piece[0] == "{" else piece[2])
+            starts.append(place)
+        elif inside:
             place, _ = _literal(text, piece)
     return place, expressions
+
+
+def _is_formatted(found: re.Match[str]) -> bool:
+    return "f" in (found[1] or "").lower()
