@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trainlint.facts import Fact, Unreadable
+from trainlint.knowledge import metrics, torch, transformers
+from trainlint.source import Project, observe, sites
+from trainlint.source.find import find
+from trainlint.source.link import SKIPS
+from trainlint.source.sift import LOSSES, relevant
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+CALLED = sorted({known.last for known in LOSSES})
+COUNTED = sorted({name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)})
+TRAINED = sorted({name.rpartition(".")[2] for name in transformers.TRAINERS})
+
+
+@pytest.mark.parametrize("word", CALLED)
+def test_every_known_loss_makes_its_file_relevant(word: str) -> None:
+    assert relevant(f"from x import {word} as y\nz = y(a, b)\n".encode())
+
+
+@pytest.mark.parametrize("word", COUNTED)
+def test_every_known_metric_makes_its_file_relevant_if_it_skips_a_class(word: str) -> None:
+    assert relevant(f"from x import {word} as y\nz = y(ignore_index=2)\n".encode())
+
+
+@pytest.mark.parametrize("word", TRAINED)
+@pytest.mark.parametrize("given", ["train_dataset=a", "data_collator=a", "**a"])
+def test_every_known_trainer_makes_its_file_relevant_if_it_is_given_data(word: str, given: str) -> None:
+    assert relevant(f"from x import {word} as y\nz = y({given})\n".encode())
+
+
+@pytest.mark.parametrize("skipped", SKIPS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "masked_acc(a, {}=2)",
+        "self.Accuracy (a, {}=2)",
+        "(ACC)(a, {}=2)",
+        "(accuracy  # of the tokens\n    )(a, {}=2)",
+        "from x import accuracy as score\nscore(a, {}=2)",
+        "from x import (accuracy\\\n    as score)\nscore(a, {}=2)",
+    ],
+)
+def test_an_accuracy_of_the_project_makes_its_file_relevant_if_it_skips_a_class(skipped: str, text: str) -> None:
+    assert relevant(text.format(skipped).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "import torch\nloss = model(x)\n",
+        "x = pandas.concat(frames, ignore_index=True)\n",
+        "self.embed = nn.Embedding(10, 3, padding_idx=0)  # access is according to accumulated counts\n",
+        "from transformers import Trainer\ntrainer = Trainer(model)\n",
+        "accuracy(a, b)\n",
+        "warnings.filterwarnings('ignore')\n",
+    ],
+)
+def test_a_word_without_its_partner_is_not_enough(text: str) -> None:
+    assert not relevant(text.encode())
+
+
+@pytest.mark.parametrize("codec", ["utf-7", "unicode_escape", "shift_jis", "utf-8"])
+def test_a_word_is_found_in_any_encoding(codec: str) -> None:
+    word = {"utf-7": b"+AGM-ross_entropy", "unicode_escape": b"\\x63ross_entropy"}.get(codec, b"cross_entropy")
+    assert relevant(b"# coding: " + codec.encode() + b"\n" + word + b"(a, b)\n")
+
+
+COMMON = """
+import torch.nn.functional as F
+from torch import nn
+from torch.nn import CrossEntropyLoss
+from torch.nn.functional import cross_entropy as ce
+from transformers import Trainer as Fitter
+
+STOP = 7
+settings = {"data_collator": collate, "model": model}
+head = nn.Linear(4, 8)
+
+def loss(x, y, reduce=F.cross_entropy):
+    return reduce(head(x), y, ignore_index=STOP)
+
+def masked_accuracy(x, y, ignore_label=None):
+    return (x.argmax(-1) == y).mean()
+
+def collate(batch):
+    return {"labels": nn.utils.rnn.pad_sequence(batch, padding_value=0)}
+"""
+IMPORTS = (
+    "import torch.nn as nn, torch.nn.functional as F, torchmetrics as tm, transformers as hf",
+    "from torch.nn import *",
+    "from torch.nn import CrossEntropyLoss as CE, NLLLoss, CTCLoss as CTC",
+    "from torch.nn.functional import cross_entropy as ce, nll_loss",
+    "from torchmetrics import Accuracy as A",
+    "from torchmetrics.functional import accuracy as score, jaccard_index",
+    "from transformers import Trainer as Fitter, Seq2SeqTrainer",
+    "from common import *",
+    "import common as c",
+    "from common import loss as ce, masked_accuracy as score, CrossEntropyLoss as CE",
+    "from functools import partial",
+)
+USES = (
+    "ce(head(x), y, ignore_index=7)",
+    "F.cross_entropy(head(x), y)",
+    "c.F.nll_loss(head(x), y, ignore_index=STOP)",
+    "CE(ignore_index=7)(head(x), y)",
+    "criterion = nn.CrossEntropyLoss(ignore_index=7)\nz = criterion(head(x), y)",
+    "loss(x, y)",
+    "c.loss(x, y, CE)",
+    "CTC(blank=7)(head(x), y, a, b)",
+    "part = partial(F.cross_entropy, ignore_index=7)\npart(head(x), y)",
+    "getattr(F, 'cross' + '_entropy')(head(x), y, ignore_index=7)",
+    "A(num_classes=8, ignore_index=7)(head(x), y)",
+    "tm.Accuracy(task='multiclass', num_classes=8, ignore_index=7).update(head(x), y)",
+    "score(head(x), y, ignore_index=7)",
+    "masked_accuracy (head(x), y, ignore_label=7)",
+    "c.masked_accuracy(head(x), y, padding_idx=7)",
+    "Fitter(model, data_collator=collate)",
+    "Fitter(**settings)",
+    "hf.Trainer(model, train_dataset=c.data)",
+    "class Own(nn.CrossEntropyLoss):\n    pass\nOwn(ignore_index=7)(head(x), y)",
+    "losses = {'ce': CE, 'nll': NLLLoss}\nlosses['ce'](ignore_index=7)(head(x), y)",
+    "head = nn.Linear(4, 8)",
+    "STOP = 7",
+)
+PROGRAM = st.tuples(st.lists(st.sampled_from(IMPORTS), max_size=3), st.lists(st.sampled_from(USES), max_size=3))
+
+
+def judged(project: Project, files: tuple[str, ...]) -> list[Fact]:
+    return [fact for fact in observe(project, files) if not isinstance(fact, Unreadable)]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PROGRAM, min_size=1, max_size=3))
+def test_what_is_sifted_out_holds_nothing_to_judge(
+    tmp_path_factory: pytest.TempPathFactory, programs: list[tuple[list[str], list[str]]]
+) -> None:
+    folder = tmp_path_factory.mktemp("project").resolve()
+    (folder / "common.py").write_text(COMMON)
+    for number, (imports, uses) in enumerate(programs):
+        (folder / f"program{number}.py").write_text("\n".join((*imports, *uses, "")))
+    project = Project(str(folder), find([str(folder)]).files)
+    assert judged(project, sites(project)) == judged(project, project.files)
+
+
+def test_what_is_sifted_out_of_the_fixtures_holds_nothing_to_judge() -> None:
+    for folder in sorted(FIXTURES.glob("*/*")):
+        project = Project(str(folder), find([str(folder)]).files)
+        others = tuple(path for path in project.files if path not in sites(project))
+        assert judged(project, others) == [], folder
+
+
+def test_the_words_of_the_tables_are_words_of_a_call() -> None:
+    assert {"cross_entropy", "CrossEntropyLoss", "ctc_loss"} <= set(CALLED)
+    assert all(word.isidentifier() for word in (*CALLED, *COUNTED, *TRAINED))
+    assert {known.last for known in torch.LOSS_FUNCTIONS} <= set(CALLED)
