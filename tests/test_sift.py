@@ -1,10 +1,9 @@
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from trainlint.facts import Fact, Unreadable
 from trainlint.knowledge import metrics, torch, transformers
@@ -130,24 +129,28 @@ USES = (
     "head = nn.Linear(4, 8)",
     "STOP = 7",
 )
-PROGRAM = st.tuples(st.lists(st.sampled_from(IMPORTS), max_size=3), st.lists(st.sampled_from(USES), max_size=3))
 
 
 def judged(project: Project, files: tuple[str, ...]) -> list[Fact]:
     return [fact for fact in observe(project, files) if not isinstance(fact, Unreadable)]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(PROGRAM, min_size=1, max_size=3))
-def test_what_is_sifted_out_holds_nothing_to_judge(
-    tmp_path_factory: pytest.TempPathFactory, programs: list[tuple[list[str], list[str]]]
-) -> None:
-    folder = tmp_path_factory.mktemp("project").resolve()
-    (folder / "common.py").write_text(COMMON)
-    for number, (imports, uses) in enumerate(programs):
-        (folder / f"program{number}.py").write_text("\n".join((*imports, *uses, "")))
-    project = Project(str(folder), find([str(folder)]).files)
-    assert judged(project, sites(project)) == judged(project, project.files)
+@pytest.mark.parametrize("use", USES)
+def test_what_is_sifted_out_holds_nothing_to_judge(tmp_path: Path, use: str) -> None:
+    (tmp_path / "common.py").write_text(COMMON)
+    for number, imports in enumerate(combinations(IMPORTS, 2)):
+        (tmp_path / f"program{number}.py").write_text("\n".join((*imports, use, "")))
+    project = Project(str(tmp_path), find([str(tmp_path)]).files)
+    others = tuple(path for path in project.files if path not in sites(project))
+    assert judged(project, others) == []
+
+
+@pytest.mark.parametrize("use", USES[:-3])
+def test_the_programs_hold_something_to_judge(tmp_path: Path, use: str) -> None:
+    (tmp_path / "common.py").write_text(COMMON)
+    (tmp_path / "program.py").write_text("\n".join((*IMPORTS, use, "")))
+    project = Project(str(tmp_path), find([str(tmp_path)]).files)
+    assert judged(project, sites(project))
 
 
 def test_what_is_sifted_out_of_the_fixtures_holds_nothing_to_judge() -> None:
