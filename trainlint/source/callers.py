@@ -110,7 +110,7 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     if isinstance(known, tuple):
         return known
     world.workspace.answers[key] = ()
-    found = [*calls_of(world, cls.name, cls.node), *_by_class_methods(cls)]
+    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
     answer = tuple({id(caller.node): caller for caller in found}.values())[:MOST_CALLERS]
@@ -130,7 +130,7 @@ def _by_class_methods(cls: Class) -> Iterator[Caller]:
 
 def subclasses(world: World, cls: Class) -> Iterator[Class]:
     """The classes of the project that name this one as a base."""
-    for module in world.workspace.mentions(cls.name):
+    for module in world.workspace.mentions(cls.name, cls.module.path):
         for node in (each for found in module.definitions.values() for each in found):
             if isinstance(node, ast.ClassDef) and any(last(base) == cls.name for base in node.bases):
                 frame = world.open_frame(module, node)
@@ -139,9 +139,9 @@ def subclasses(world: World, cls: Class) -> Iterator[Class]:
                     yield Class(node, module, frame)
 
 
-def calls_of(world: World, name: str, node: ast.AST) -> Iterator[Caller]:
+def calls_of(world: World, name: str, node: ast.AST, near: Module) -> Iterator[Caller]:
     """Every call in the project whose callable is this function or class."""
-    for module in world.workspace.mentions(name):
+    for module in world.workspace.mentions(name, near.path):
         for callable in () if module.is_test else module.loads.get(name, ()):
             call = module.parents.get(callable)
             if isinstance(call, ast.Call) and call.func is callable:
@@ -207,8 +207,8 @@ def _every_caller(world: World, module: Module, function: FunctionNode) -> Itera
     if function.name in APPLIED:
         yield from _applications(world, module, function)
         return
-    yield from calls_of(world, function.name, function)
-    for other in world.workspace.mentions(function.name):
+    yield from calls_of(world, function.name, function, module)
+    for other in world.workspace.mentions(function.name, module.path):
         for node in references(other, function.name):
             yield from _confirmed(world, other, node, function)
 

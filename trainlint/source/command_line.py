@@ -45,7 +45,7 @@ def _declarations(world: World, home: Module, name: str) -> Iterator[tuple[ast.C
     own = [(call, home) for call in home.calls if _declares(call, name)]
     yield from own
     if not own:
-        for module in world.workspace.mentions("add_argument"):
+        for module in world.workspace.mentions("add_argument", home.path):
             yield from ((call, module) for call in module.calls if _declares(call, name))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os.path
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -147,7 +148,7 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bo
     if isinstance(thing, External):
         last_word = thing.name.rpartition(".")[2]
         return thing.name in torch.WRAPPERS or thing.name in HANDED_BACK or last_word[:1].isupper()
-    for other, function, shift in _entered(search, thing, call):
+    for other, function, shift in _entered(search, thing, call, module):
         places = [place.arg for place in parameters(function)][shift:]
         if isinstance(node, ast.keyword):
             names = [node.arg] if node.arg in declared(function) else []
@@ -160,7 +161,7 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bo
     return False
 
 
-def _entered(search: Search, thing: Thing, call: ast.Call) -> Iterator[tuple[Module, FunctionDef, int]]:
+def _entered(search: Search, thing: Thing, call: ast.Call, near: Module) -> Iterator[tuple[Module, FunctionDef, int]]:
     """The functions that a call may enter, and how many parameters it does not fill: what it calls, or a namesake."""
     match thing:
         case Function(node=ast.FunctionDef() as function):
@@ -170,21 +171,21 @@ def _entered(search: Search, thing: Thing, call: ast.Call) -> Iterator[tuple[Mod
             if init is not None and isinstance(init.node, ast.FunctionDef):
                 yield init.frame.module, init.node, 1
         case Opaque() | Unknown():
-            yield from _namesakes(search.world.workspace, last(call.func))
+            yield from _namesakes(search.world.workspace, last(call.func), near)
 
 
-def _namesakes(workspace: Workspace, word: str) -> tuple[tuple[Module, FunctionDef, int], ...]:
+def _namesakes(workspace: Workspace, word: str, near: Module) -> tuple[tuple[Module, FunctionDef, int], ...]:
     """The few methods of the project with one name; a name that many share says nothing."""
-    known = workspace.answers.get(("named", word))
+    known = workspace.answers.get(("named", word, os.path.dirname(near.path)))
     if not isinstance(known, tuple):
         found = [
             (module, node, int(isinstance(module.parents.get(node), ast.ClassDef)))
-            for module in (workspace.mentions(f"def {word}") if word else ())
+            for module in (workspace.mentions(f"def {word}", near.path) if word else ())
             for node in module.definitions.get(word, ())
             if isinstance(node, ast.FunctionDef)
         ]
         known = tuple(found) if len(found) <= MOST_NAMESAKES else ()
-        workspace.answers["named", word] = known
+        workspace.answers["named", word, os.path.dirname(near.path)] = known
     return known
 
 
@@ -206,7 +207,7 @@ def _returned(search: Search, module: Module, function: ast.AST) -> None:
         return
     is_property = any((dotted(mark) or "").endswith("property") for mark in function.decorator_list)
     owner = _class_of(module, function)
-    readers = search.world.workspace.mentions(owner or function.name)
+    readers = search.world.workspace.mentions(owner or function.name, module.path)
     for other in readers if module in readers else (module, *readers):
         for node in other.loads.get(function.name, ()):
             parent = other.parents.get(node)
@@ -240,7 +241,7 @@ def _readers(search: Search, name: Name) -> list[Module]:
     """The files that may read a name."""
     if name.scope is not None:
         return [name.module]
-    knowing = search.world.workspace.mentions(name.owner) if name.owner else ()
+    knowing = search.world.workspace.mentions(name.owner, name.module.path) if name.owner else ()
     found = [module for module in knowing if name.word in module.loads]
     return found if name.module in found else [name.module, *found]
 

@@ -74,7 +74,7 @@ def _counted(world: World, table: Table) -> Iterator[Table]:
     labels = {label for _, label in table.entries}
     if not word.isidentifier():
         return
-    for module in world.workspace.mentions(word):
+    for module in world.workspace.mentions(word, table.where.path):
         for node in module.comprehensions:
             if any(word == name for name in _names(node.generators[0].iter)):
                 thing = world.apart().evaluate(node, world.open_frame(module, node))
@@ -94,7 +94,7 @@ def _member(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
     for origin in number.origins:
         owner, _, member = origin.rpartition(".")
         word = owner.rpartition(".")[2]
-        for module in world.workspace.mentions(f"class {word}") if word.isidentifier() else ():
+        for module in world.workspace.mentions(f"class {word}", layer.where.path) if word.isidentifier() else ():
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef) and f"{module.name}.{node.name}" == owner:
                     table = _members(world, Class(node, module, world.module_frame(module)))
@@ -137,7 +137,7 @@ def _uses(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
         if origin in seen:
             continue
         seen.add(origin)
-        for module, node in _mentions(world, origin):
+        for module, node in _mentions(world, origin, layer.where.path):
             value = world.apart().evaluate(node, world.open_frame(module, node))
             if isinstance(value, Integer) and origin in value.origins and _equal(value, number):
                 for alias, found in _use(world, module, node):
@@ -157,14 +157,14 @@ def _entry_of(number: Integer, layer: Layer) -> Iterator[str]:
         yield f"{table.name}[{label!r}]"
 
 
-def _mentions(world: World, origin: str) -> Iterator[tuple[Module, ast.expr]]:
+def _mentions(world: World, origin: str, near: str) -> Iterator[tuple[Module, ast.expr]]:
     """Where the project reads a symbol: by its name, or by its key."""
     key = origin.partition("[")[2].rstrip("]").strip("'\"")
     counted = origin.rpartition("len(")[2].rstrip(")") if "len(" in origin else ""
     word = key or counted or origin.rpartition(".")[2]
     if not key and not word.isidentifier():
         return
-    for module in world.workspace.mentions(word):
+    for module in world.workspace.mentions(word, near):
         if module.is_test:
             continue
         if key:
@@ -173,7 +173,7 @@ def _mentions(world: World, origin: str) -> Iterator[tuple[Module, ast.expr]]:
             yield from ((module, node) for node in _counts(module, counted))
         else:
             yield from ((module, node) for node in module.loads.get(word, ()))
-    yield from _renamed(world, word) if not key and not counted else ()
+    yield from _renamed(world, word, near) if not key and not counted else ()
 
 
 def _counts(module: Module, word: str) -> Iterator[ast.expr]:
@@ -184,13 +184,13 @@ def _counts(module: Module, word: str) -> Iterator[ast.expr]:
             yield call
 
 
-def _renamed(world: World, word: str) -> Iterator[tuple[Module, ast.expr]]:
+def _renamed(world: World, word: str, near: str) -> Iterator[tuple[Module, ast.expr]]:
     """Where the project reads a symbol under the name that an import gave it."""
     others = {
-        new for module in world.workspace.mentions(word) for new, old in module.renamed.items() if old == word
+        new for module in world.workspace.mentions(word, near) for new, old in module.renamed.items() if old == word
     }
     for other in sorted(others):
-        for module in world.workspace.mentions(other):
+        for module in world.workspace.mentions(other, near):
             yield from ((module, node) for node in module.loads.get(other, ()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,9 +40,13 @@ def sites(project: Project) -> tuple[str, ...]:
 def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
     """The facts of these files of the project; everything else is read only when a fact asks for it."""
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
-    limit = sys.getrecursionlimit()
+    limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))
+    # Trees hold no cycles: with the collector on, reading a large project takes twice as long.
+    gc.disable()
     try:
         return Facts(link(workspace, files))
     finally:
         sys.setrecursionlimit(limit)
+        if collects:
+            gc.enable()

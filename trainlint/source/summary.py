@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from trainlint.span import Span
 from trainlint.value import Step
@@ -110,29 +111,48 @@ class _Survey:
     rebound: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
 
-    def note(self, node: ast.AST) -> None:
-        match node:
-            case ast.Name(ctx=ast.Load()):
-                self.loads.setdefault(node.id, []).append(node)
-            case ast.Attribute(ctx=ast.Load()):
-                self.loads.setdefault(node.attr, []).append(node)
-            case ast.Call():
-                self._call(node)
-            case ast.Subscript():
-                self._subscript(node)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self.definitions.setdefault(node.name, []).append(node)
-            case ast.DictComp():
-                self.comprehensions.append(node)
-            case ast.NamedExpr():
-                self.walrus.append(node)
-            case ast.Global():
-                self.rebound.update(node.names)
-            case ast.Import():
-                for alias in node.names:
-                    self.imports.setdefault(*_plain(alias))
-            case ast.ImportFrom():
-                self._from(node)
+    def __post_init__(self) -> None:
+        self.notes: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.Subscript: self._subscript,
+            ast.FunctionDef: self._definition,
+            ast.AsyncFunctionDef: self._definition,
+            ast.ClassDef: self._definition,
+            ast.DictComp: self.comprehensions.append,
+            ast.NamedExpr: self.walrus.append,
+            ast.Global: self._global,
+            ast.Import: self._import,
+            ast.ImportFrom: self._from,
+            **dict.fromkeys((ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind),
+            ast.AugAssign: self._augment,
+        }
+
+    def _name(self, node: ast.Name) -> None:
+        if type(node.ctx) is ast.Load:
+            self.loads.setdefault(node.id, []).append(node)
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        if type(node.ctx) is ast.Load:
+            self.loads.setdefault(node.attr, []).append(node)
+
+    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+        self.definitions.setdefault(node.name, []).append(node)
+
+    def _global(self, node: ast.Global) -> None:
+        self.rebound.update(node.names)
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.imports.setdefault(*_plain(alias))
+
+    def _bind(self, node: ast.stmt) -> None:
+        self.stored |= bound(node)
+
+    def _augment(self, node: ast.AugAssign) -> None:
+        self.stored |= bound(node)
+        self.changed.add(last(node.target))
 
     def _call(self, node: ast.Call) -> None:
         self.calls.append(node)
@@ -159,25 +179,25 @@ class _Survey:
 def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> Module:
     """Everything about one file that its text alone tells."""
     survey = _Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
-    parents, note = survey.parents, survey.note
+    parents, notes = survey.parents, survey.notes
     stack: list[ast.AST] = [tree]
+    # Plain dictionaries and exact types: this loop meets every node of every file that is read.
     while stack:
         node = stack.pop()
-        children: list[ast.AST] = []
-        for field_name in node._fields:
-            value = getattr(node, field_name, None)
-            if isinstance(value, list):
-                children += [child for child in value if isinstance(child, ast.AST)]
-            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
-                children.append(value)
-        for child in children:
-            parents[child] = node
-            note(child)
-            if isinstance(child, ast.stmt):
-                survey.stored |= bound(child)
-                if isinstance(child, ast.AugAssign):
-                    survey.changed.add(last(child.target))
-        stack += reversed(children)
+        first = len(stack)
+        for value in node.__dict__.values():
+            if type(value) is list:
+                for child in value:
+                    if isinstance(child, ast.AST):
+                        parents[child] = node
+                        stack.append(child)
+            elif isinstance(value, ast.AST) and type(value) not in _LEAVES:
+                parents[value] = node
+                stack.append(value)
+        stack[first:] = reversed(stack[first:])
+        note = notes.get(type(node))
+        if note:
+            note(node)
     calls = sorted(survey.calls, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0)))
     return Module(
         name, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
@@ -186,7 +206,10 @@ def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> 
     )  # fmt: skip
 
 
-_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+_LEAVES = frozenset(
+    kind for base in (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for kind in base.__subclasses__()
+)
+"""Nodes without a place of their own: one object stands for all of them."""
 
 
 def absolute(package: str, node: ast.ImportFrom) -> str:

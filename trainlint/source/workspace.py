@@ -9,6 +9,10 @@ from trainlint.source.summary import Module, summarize
 from trainlint.source.text import Fault, parse, rows
 
 
+MOST_FILES = 48
+"""Files that one reverse query may read."""
+
+
 class Workspace:
     """A table that fills itself: ``read`` gives a file's bytes, everything else follows from them."""
 
@@ -25,7 +29,8 @@ class Workspace:
         self._bytes: dict[str, bytes | Fault] = {}
         self._modules: dict[str, Module | Fault] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
-        self._mentions: dict[str, tuple[Module, ...]] = {}
+        self._mentions: dict[tuple[str, str], tuple[Module, ...]] = {}
+        self._files: dict[str, list[str]] = {}
         self._names: dict[tuple[object, ...], int] = {}
         self.answers: dict[tuple[object, ...], object] = {}
 
@@ -46,14 +51,26 @@ class Workspace:
         tree = parse(data, path)
         return tree if isinstance(tree, Fault) else summarize(self._name(path), path, tree, rows(data))
 
-    def mentions(self, word: str) -> tuple[Module, ...]:
-        """Every module of the project whose text holds a word, in the order of the files."""
-        if word not in self._mentions:
+    def mentions(self, word: str, near: str) -> tuple[Module, ...]:
+        """The modules whose text holds a word, in the order of the files.
+
+        A word that more than ``MOST_FILES`` files hold is looked for only in the folder of the file that asks: to read a
+        large project for a common word costs more than it tells.
+        """
+        files = self._holding(word)
+        folder = os.path.dirname(near) if len(files) > MOST_FILES else ""
+        if (word, folder) not in self._mentions:
+            kept = [path for path in files if os.path.dirname(path) == folder][:MOST_FILES] if folder else files
+            modules = (self.module(path) for path in kept)
+            self._mentions[word, folder] = tuple(module for module in modules if isinstance(module, Module))
+        return self._mentions[word, folder]
+
+    def _holding(self, word: str) -> list[str]:
+        if word not in self._files:
             wanted = word.encode()
             held = (path for path in self.files if isinstance(data := self.bytes(path), bytes) and wanted in data)
-            modules = (self.module(path) for path in held)
-            self._mentions[word] = tuple(module for module in modules if isinstance(module, Module))
-        return self._mentions[word]
+            self._files[word] = list(held)
+        return self._files[word]
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The project's module of that name, as the importing file would find it."""
