@@ -296,7 +296,9 @@ def annotated(world: World, name: str, frame: Frame) -> Thing | None:
     places = [*parameters(function), *function.args.kwonlyargs]
     annotation = next((place.annotation for place in places if place.arg == name), None)
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        thing = world.lookup(annotation.value, function, frame.outer or frame) if annotation.value.isidentifier() else None
+        thing = (
+            world.lookup(annotation.value, function, frame.outer or frame) if annotation.value.isidentifier() else None
+        )
     else:
         thing = world.evaluate(annotation, frame.outer or frame) if annotation is not None else None
     return instance(world, thing) if isinstance(thing, Class) else None

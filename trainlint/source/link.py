@@ -20,7 +20,19 @@ from trainlint.source.objects import marks, method, methods
 from trainlint.source.summary import Module, dotted
 from trainlint.source.text import Fault
 from trainlint.source.things import (
-    Arguments, Built, Class, Constant, Entries, External, Frame, Function, Opaque, Partial, Tensor, Thing, Thunk,
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    Frame,
+    Function,
+    Opaque,
+    Partial,
+    Tensor,
+    Thing,
+    Thunk,
 )  # fmt: skip
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import MOST_WORLDS, Path, World, worlds
@@ -368,7 +380,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     )
 
 
-def _blank(job: Job | None | Unknown, layer: Layer | Unknown) -> Job | None | Unknown:
+def _blank(job: Job | Unknown | None, layer: Layer | Unknown) -> Job | Unknown | None:
     """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter."""
     if not isinstance(job, Job) or job.label not in DASHES or isinstance(layer, Unknown):
         return job
@@ -406,7 +418,9 @@ def _own_metric(world: World, called: Function | External, site: Site, frame: Fr
     layer = _layer(world, Thunk(site.call.args[0], frame))
     call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
     job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
-    return Metric(call, _place(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job)
+    return Metric(
+        call, _place(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
+    )
 
 
 def _trained(world: World, site: Site, frame: Frame) -> Loss | None:
@@ -471,7 +485,7 @@ def _span(applied: Applied) -> Span | None:
 
 def _job(
     world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
-) -> Job | None | Unknown:
+) -> Job | Unknown | None:
     """What the index is for; asked only where it is a class, or where targets are known to take it."""
     if isinstance(number, Unknown):
         return None

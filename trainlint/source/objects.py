@@ -11,7 +11,19 @@ from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import final
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
-    Arguments, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed, identity,
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    External,
+    Frame,
+    Function,
+    Method,
+    Opaque,
+    Thing,
+    Thunk,
+    backed,
+    identity,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
@@ -77,7 +89,9 @@ def marks(node: FunctionDef | ast.ClassDef) -> set[str]:
     return {(dotted(mark) or "").rpartition(".")[2] for mark in calls}
 
 
-def method(world: World, cls: Class, name: str, receiver: Thing | None, *, after: Class | None = None) -> Function | None:
+def method(
+    world: World, cls: Class, name: str, receiver: Thing | None, *, after: Class | None = None
+) -> Function | None:
     """A method by name along the bases; ``after`` starts behind one class, as ``super()`` does."""
     classes = [each for each in lineage(world, cls) if isinstance(each, Class)]
     if after is not None:
@@ -144,9 +158,9 @@ def members(cls: Class) -> list[str]:
 def is_record(world: World, cls: Class) -> bool:
     """Whether annotated fields make the constructor: a dataclass, a NamedTuple, a pydantic or attrs class."""
     known = lineage(world, cls)
-    return any(
-        isinstance(each, External) and each.name in RECORDS for each in known
-    ) or any(isinstance(each, Class) and marks(each.node) & RECORD_MAKERS for each in known)
+    return any(isinstance(each, External) and each.name in RECORDS for each in known) or any(
+        isinstance(each, Class) and marks(each.node) & RECORD_MAKERS for each in known
+    )
 
 
 def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
@@ -172,7 +186,9 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
     frame = class_frame(world, owner)
     step = frame.step(node)
     if node.value is None:
-        return Opaque(name, origin(built, name), given or Unknown(f"{name} has no default", name), least(name), node, (name,))
+        return Opaque(
+            name, origin(built, name), given or Unknown(f"{name} has no default", name), least(name), node, (name,)
+        )
     default = _default(world, node.value, frame)
     origin_name = f"{owner.module.name}.{owner.name}.{name}"
     named = default.named(name, origin_name) if isinstance(default, Integer) else default
@@ -181,7 +197,12 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
 
 def _default(world: World, node: ast.expr, frame: Frame) -> Thing:
     """``field(default=...)`` and ``field(default_factory=...)`` opened."""
-    if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in ("field", "Field", "ib", "attrib"):
+    if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in (
+        "field",
+        "Field",
+        "ib",
+        "attrib",
+    ):
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         if "default" in named:
             return world.evaluate(named["default"], frame)
@@ -329,5 +350,3 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
         return Method(built, name)
     why = Unknown(f"{built.name} is not seen to set {name}", f"{built.name}.{name}")
     return Opaque(f"{built.name}.{name}", origin(built, name), why, least(name), None, (name,))
-
-

@@ -125,7 +125,9 @@ class _Survey:
             ast.Global: self._global,
             ast.Import: self._import,
             ast.ImportFrom: self._from,
-            **dict.fromkeys((ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind),
+            **dict.fromkeys(
+                (ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind
+            ),
             ast.AugAssign: self._augment,
         }
 
@@ -207,7 +209,9 @@ def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> 
 
 
 _LEAVES = frozenset(
-    kind for base in (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for kind in base.__subclasses__()
+    kind
+    for base in (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+    for kind in base.__subclasses__()
 )
 """Nodes without a place of their own: one object stands for all of them."""
 
