@@ -292,7 +292,14 @@ class Evaluator(World):
         return Unknown("the unpacking is not followed")
 
     def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
-        before = self.lookup_dotted(name, node, frame)
+        key = ("augmented", id(node), frame.number)
+        if key in self.asking:
+            return Unknown(f"{name} changes in a loop")
+        self.asking.add(key)
+        try:
+            before = self.lookup_dotted(name, node, frame)
+        finally:
+            self.asking.discard(key)
         left, right = self.integer(before), self.integer(self.evaluate(node.value, frame))
         if isinstance(before, Tensor):
             return before
