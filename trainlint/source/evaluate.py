@@ -572,12 +572,12 @@ class Evaluator(World):
     def apart(self) -> World:
         known = self.workspace.answers.get(("apart",))
         if not isinstance(known, World):
-            known = Evaluator(self.workspace, Path(), callers=False)
+            known = Evaluator(self.workspace, Path(), None)
             self.workspace.answers["apart",] = known
         return known
 
     def beneath(self, path: Path) -> Evaluator:
-        inner = Evaluator(self.workspace, path, callers=self.looks_for_callers)
+        inner = Evaluator(self.workspace, path, None if self.renews else self.budget)
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         return inner
 

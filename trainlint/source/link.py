@@ -35,7 +35,7 @@ from trainlint.source.things import (
     Thunk,
 )  # fmt: skip
 from trainlint.source.workspace import Workspace
-from trainlint.source.world import MOST_WORLDS, Path, World, worlds
+from trainlint.source.world import MOST_BENEATH, MOST_WORLDS, Budget, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Unknown
 
@@ -76,7 +76,7 @@ class Applied:
 def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
     """Every fact of these files; a fault at one site leaves the others alone."""
     done: set[ast.Call] = set()
-    world = Evaluator(workspace, Path())
+    world = Evaluator(workspace, Path(), None)
     for path in files:
         module = workspace.module(path)
         if isinstance(module, Fault):
@@ -140,7 +140,8 @@ def _sites_of_metric(world: World, module: Module, node: ast.expr) -> Iterator[S
 
 def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
     """One fact for each path to a site: each caller, each arm of a branch that matters."""
-    make: Callable[[Path], World] = lambda path: Evaluator(workspace, path)  # noqa: E731
+    budget = Budget()
+    make: Callable[[Path], World] = lambda path: Evaluator(workspace, path, budget)  # noqa: E731
     found: dict[Fact, Fact] = {}
     others: list[Path] = []
     for count, (fact, path) in enumerate(worlds(make, lambda world: _fact(world, site)), start=1):
@@ -148,7 +149,7 @@ def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
             others.append(path)
         else:
             found.setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
-        if count == MOST_WORLDS and path.next() is not None:
+        if (count == MOST_WORLDS or budget.left < 0) and path.next() is not None:
             yield from (_given_up(fact) for fact in list(found.values())[:1])
             return
     alone = len(found) == 1 and not others
@@ -171,7 +172,7 @@ def _other(fact: Fact, path: Path) -> Fact:
 
 
 def _given_up(fact: Fact) -> Fact:
-    why = Unknown(f"more than {MOST_WORLDS} paths lead here")
+    why = Unknown("too many paths lead here to follow them all")
     return replace(fact, layer=why, branch=()) if isinstance(fact, Loss | Metric | CtcLoss) else fact
 
 
@@ -272,7 +273,7 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     """What is known of the targets on any path that agrees with this one."""
     if not isinstance(given, Thunk):
         return given or Unknown("the targets are not passed")
-    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given))]
+    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given), MOST_BENEATH)]
     traced = [thing for thing in things if isinstance(thing, Tensor)]
     if not traced:
         return Unknown("the targets are not traced", getattr(things[0], "name", ""))
@@ -441,7 +442,7 @@ def _trained(world: World, site: Site, frame: Frame) -> Loss | None:
 
 
 def _beneath(world: World) -> Iterator[tuple[World, Path]]:
-    return worlds(world.beneath, lambda inner: inner)
+    return worlds(world.beneath, lambda inner: inner, MOST_BENEATH)
 
 
 def _labels(world: World, source: Thunk) -> Tensor | None:

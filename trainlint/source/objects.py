@@ -38,6 +38,15 @@ MOST_BASES = 24
 
 def lineage(world: World, cls: Class) -> list[Class | External]:
     """A class and its bases, depth first, as far as they can be resolved; cycles end."""
+    key = ("lineage", cls.node)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, list):
+        known = _lineage(world.apart(), cls)
+        world.workspace.answers[key] = known
+    return known
+
+
+def _lineage(world: World, cls: Class) -> list[Class | External]:
     found: list[Class | External] = [cls]
     seen = {cls.node}
     queue = [cls]
@@ -65,7 +74,11 @@ def class_frame(world: World, cls: Class) -> Frame:
 
 
 def methods(cls: Class) -> Mapping[str, FunctionDef]:
+    known = cls.module.kept.get(("methods", cls.node))
+    if isinstance(known, dict):
+        return known
     found: dict[str, FunctionDef] = {}
+    cls.module.kept["methods", cls.node] = found
     for node in _flat(cls.node.body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_setter(node):
             found[node.name] = node
@@ -285,7 +298,7 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
     for owner in lineage(world, built.what):
-        if isinstance(owner, External):
+        if isinstance(owner, External) or name not in owner.module.attributes:
             continue
         for node in methods(owner).values():
             if node.name == "__init__" or not node.args.args:

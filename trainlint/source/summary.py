@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from trainlint.span import Span
@@ -43,6 +44,11 @@ class Module:
     rebound: frozenset[str]
     changed: frozenset[str]
     kept: dict[object, object] = field(default_factory=dict)
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that any statement of the file writes, by their last word."""
+        return frozenset(name.rpartition(".")[2] for name in self.stored if "." in name)
 
     @property
     def is_test(self) -> bool:

@@ -26,8 +26,11 @@ MOST_CALLERS = 3
 DEEPEST = 60
 """Evaluations inside evaluations, each about fifteen Python frames deep."""
 
-MOST_STEPS = 20_000
-"""Expressions that one question may look at."""
+MOST_STEPS = 15_000
+"""Expressions that the paths to one site may look at together, or one question of a reverse query."""
+
+MOST_BENEATH = 6
+"""Paths beneath one path that are looked at for the targets."""
 
 NOTHING_OPEN = 1 << 30
 
@@ -63,11 +66,22 @@ class Path:
         return tuple(fork.answers[fork.answer] for fork in taken)
 
 
-class World(ABC):
-    """The state of one run of the evaluator, and what its parts ask of each other."""
+@dataclass
+class Budget:
+    """What is left of the steps that a site may take."""
 
-    def __init__(self, workspace: Workspace, path: Path, *, callers: bool = True) -> None:
-        self.workspace, self.path, self.looks_for_callers = workspace, path, callers
+    left: int = MOST_STEPS
+
+
+class World(ABC):
+    """The state of one run of the evaluator, and what its parts ask of each other.
+
+    Without a ``budget`` to share, each question has its own, and no callers are looked for.
+    """
+
+    def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
+        self.workspace, self.path, self.looks_for_callers = workspace, path, budget is not None
+        self.budget, self.renews = budget or Budget(), budget is None
         self.memo: dict[tuple[int, int], Thing] = {}
         self.running: dict[tuple[int, int], int] = {}
         self.lowest = NOTHING_OPEN
@@ -75,7 +89,6 @@ class World(ABC):
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}
         self.context: dict[object, Step] = {}
-        self.steps = 0
 
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
@@ -94,11 +107,13 @@ class World(ABC):
         if key in self.memo:
             return self.memo[key]
         depth = len(self.running)
-        self.steps = self.steps + 1 if depth else 0
+        if self.renews and not depth:
+            self.budget.left = MOST_STEPS
+        self.budget.left -= 1
         if key in self.running:
             self.lowest = min(self.lowest, self.running[key])
             return Unknown("it is defined in terms of itself")
-        if depth >= DEEPEST or self.steps > MOST_STEPS:
+        if depth >= DEEPEST or self.budget.left < 0:
             self.lowest = -1
             return Unknown("it takes too many steps to settle")
         self.running[key] = depth
@@ -159,10 +174,12 @@ class World(ABC):
         return Frame(module, scope, None, None, outer, self.workspace.number("open", id(scope)))
 
 
-def worlds(make: Callable[[Path], World], run: Callable[[World], T]) -> Iterator[tuple[T, Path]]:
-    """Run an evaluation once for each path through its forks, ``MOST_WORLDS`` at most."""
+def worlds(
+    make: Callable[[Path], World], run: Callable[[World], T], most: int = MOST_WORLDS
+) -> Iterator[tuple[T, Path]]:
+    """Run an evaluation once for each path through its forks, ``most`` times at most."""
     path: Path | None = Path()
-    for _ in range(MOST_WORLDS):
+    for _ in range(most):
         if path is None:
             return
         yield run(make(path)), path
