@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
-from trainlint.source.names import final
+from trainlint.source.names import binds, final
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
     Arguments,
@@ -25,7 +25,7 @@ from trainlint.source.things import (
     backed,
     identity,
 )  # fmt: skip
-from trainlint.source.world import World
+from trainlint.source.world import Impossible, World
 from trainlint.value import Integer, Unknown
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
@@ -285,6 +285,8 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
     if first is not None and not isinstance(first, Constant | Integer):
         return first
     later = list(_written_elsewhere(world, built, name))
+    if not later and first is None and not world.renews and _set_on_another_arm(world, built, name):
+        raise Impossible
     if not later:
         return first
     answers = [step for step, _ in later]
@@ -292,6 +294,18 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
         answers.append(answers[0])
     taken = world.choose("branch", ("attribute", id(built.node), built.frame.number, name), answers)
     return later[taken][1] if taken < len(later) else first
+
+
+def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
+    """Whether an ``__init__`` sets an attribute on an arm that this path does not take, and nothing else gives it."""
+    assert isinstance(built.what, Class)
+    if class_attribute(world, built.what, name) is not None:
+        return False
+    for owner, frame in initialisers(world, built):
+        body = frame.function.body if isinstance(frame.function, ast.FunctionDef) else []
+        if any(f"self.{name}" in binds(owner.module, inner) for inner in body):
+            return True
+    return False
 
 
 def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[object, Thing]]:  # type: ignore[misc]

@@ -13,6 +13,12 @@ from trainlint.source.sift import relevant
 from trainlint.source.text import Fault, read
 from trainlint.source.workspace import Workspace
 
+FEWEST_FILES = 24
+"""Files to judge from which starting processes can pay."""
+
+SHARES = 4
+"""Shares of the work per process, so that one slow share does not keep the others waiting."""
+
 DEEPEST_PYTHON = 3000
 """Python frames that the evaluator's own budget may need."""
 
@@ -37,7 +43,22 @@ def sites(project: Project) -> tuple[str, ...]:
 
 
 def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
-    """The facts of these files of the project; everything else is read only when a fact asks for it."""
+    """The facts of these files of the project; everything else is read only when a fact asks for it.
+
+    With more than one job the files are shared out among processes; the facts and their order are the same.
+    """
+    if jobs < 2 or len(files) < FEWEST_FILES:
+        return _observed(project, files)
+    from concurrent.futures import ProcessPoolExecutor
+
+    size = -(-len(files) // (jobs * SHARES))
+    shares = [files[start : start + size] for start in range(0, len(files), size)]
+    with ProcessPoolExecutor(jobs) as pool:
+        every = pool.map(_observed, [project] * len(shares), shares)
+        return Facts(dict.fromkeys(fact for facts in every for fact in facts))
+
+
+def _observed(project: Project, files: Sequence[str]) -> Facts:
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
     limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))

@@ -66,6 +66,10 @@ class Path:
         return tuple(fork.answers[fork.answer] for fork in taken)
 
 
+class Impossible(Exception):
+    """This path cannot be: it reads what only another arm has set."""
+
+
 @dataclass
 class Budget:
     """What is left of the steps that a site may take."""
@@ -182,5 +186,8 @@ def worlds(
     for _ in range(most):
         if path is None:
             return
-        yield run(make(path)), path
+        try:
+            yield run(make(path)), path
+        except Impossible:
+            pass
         path = path.next()
