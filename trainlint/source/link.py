@@ -6,7 +6,7 @@ It starts at the sites of interest, a loss, a metric, and evaluates backwards wh
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets, Unreadable
@@ -87,6 +87,22 @@ def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
             if site.call not in done:
                 done.add(site.call)
                 yield from _guarded(workspace, site)
+
+
+def with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Each loss whose index is one past the end, beside a layer of the project in which the same symbol is a class."""
+    known = tuple(facts)
+    layers = [fact.layer for fact in known if isinstance(fact, Loss) and isinstance(fact.layer, Layer)]
+    for fact in known:
+        if isinstance(fact, Loss) and fact.position is Position.ONE_PAST and isinstance(fact.ignore_index, Integer):
+            twin = next((layer for layer in layers if _is_twin(layer.classes, fact.ignore_index)), None)
+            yield replace(fact, twin=twin) if twin else fact
+        else:
+            yield fact
+
+
+def _is_twin(classes: Integer, index: Integer) -> bool:
+    return (classes - index).number == 1 and bool(set(index.origins) & {*classes.parts, *classes.origins})
 
 
 def _guarded(workspace: Workspace, site: Site) -> Iterator[Fact]:

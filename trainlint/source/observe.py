@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trainlint.facts import Facts
-from trainlint.source.link import link
+from trainlint.facts import Fact, Facts
+from trainlint.source.link import link, with_twins
 from trainlint.source.sift import relevant
 from trainlint.source.text import Fault, read
 from trainlint.source.workspace import Workspace
@@ -47,6 +47,10 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
 
     With more than one job the files are shared out among processes; the facts and their order are the same.
     """
+    return Facts(with_twins(_every_fact(project, files, jobs)))
+
+
+def _every_fact(project: Project, files: Sequence[str], jobs: int) -> Iterable[Fact]:
     if jobs < 2 or len(files) < FEWEST_FILES:
         return _observed(project, files)
     from concurrent.futures import ProcessPoolExecutor
@@ -55,17 +59,17 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
     shares = [files[start : start + size] for start in range(0, len(files), size)]
     with ProcessPoolExecutor(jobs) as pool:
         every = pool.map(_observed, [project] * len(shares), shares)
-        return Facts(dict.fromkeys(fact for facts in every for fact in facts))
+        return dict.fromkeys(fact for facts in every for fact in facts)
 
 
-def _observed(project: Project, files: Sequence[str]) -> Facts:
+def _observed(project: Project, files: Sequence[str]) -> tuple[Fact, ...]:
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
     limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))
     # Trees hold no cycles: with the collector on, reading a large project takes twice as long.
     gc.disable()
     try:
-        return Facts(link(workspace, files))
+        return tuple(link(workspace, files))
     finally:
         sys.setrecursionlimit(limit)
         if collects:
