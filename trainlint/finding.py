@@ -27,9 +27,9 @@ class Severity(Enum):
 class Finding:
     """One finding: ``message`` is one sentence with its numbers and without a full stop.
 
-    ``consequence`` says what it does to the run, ``because`` the lines that prove it, ``help`` one imperative, ``assumed``
-    the defaults it rests on. ``call`` is where the loss, metric or trainer is called: marks in fixtures and what a run
-    observed meet there. ``code`` and ``name`` are filled in by ``lint``.
+    ``consequence`` says what it does to the run, ``because`` the lines that prove it, ``help`` one imperative,
+    ``assumed`` the defaults it rests on. ``call`` is where the loss, metric or trainer is called: marks in
+    fixtures and what a run observed meet there. ``code`` and ``name`` are filled in by ``lint``.
     """
 
     where: Span

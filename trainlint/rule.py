@@ -20,7 +20,7 @@ GROUP = "trainlint.rules"
 
 @dataclass(frozen=True)
 class Rule:
-    """A check, the kind of fact it asks for, the page that explains it, and whether it runs when nothing is selected."""
+    """A check, the kind of fact it asks for, the page that explains it, and whether it runs with nothing selected."""
 
     code: str
     name: str

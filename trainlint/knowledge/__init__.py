@@ -1,6 +1,6 @@
 """What the engine knows of libraries, as data: which callable is a loss, a layer, a metric, a wrapper.
 
-One module per library. A callable is known by its qualified name; ``canonical`` maps the other spellings of one name to it.
+One module per library. A callable is known by its qualified name; ``canonical`` maps other spellings to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyTorch: losses, layers, and the operations that logits and targets pass on their way. Names as torch 2.13 spells them."""
+"""PyTorch: losses, layers, and the operations that logits and targets pass. Names as torch 2.13 spells them."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ LAYER_SIGNATURES = (
 KEEPS_CLASSES = frozenset(
     f"torch.nn.{name}"
     for name in (
-        "LogSoftmax", "Softmax", "Softmax2d", "Identity", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout",
-        "ReLU", "LeakyReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "LogSigmoid", "ELU", "SELU", "Hardtanh", "Softplus",
-        "LayerNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "GroupNorm",
-        "SyncBatchNorm", "RMSNorm", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "MaxPool1d", "MaxPool2d", "AvgPool1d",
-        "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "ZeroPad2d",
+        "LogSoftmax", "Softmax", "Softmax2d", "Identity", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+        "AlphaDropout", "ReLU", "LeakyReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "LogSigmoid", "ELU", "SELU", "Hardtanh",
+        "Softplus", "LayerNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
+        "GroupNorm", "SyncBatchNorm", "RMSNorm", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "MaxPool1d",
+        "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "ZeroPad2d",
     )
 )  # fmt: skip
 """Modules whose output has the classes of their input."""
@@ -114,13 +114,16 @@ KEEPING_METHODS = frozenset(
 KEEPING_FUNCTIONS = frozenset(
     f"{F}.{name}"
     for name in (
-        "log_softmax", "softmax", "dropout", "relu", "gelu", "silu", "tanh", "sigmoid", "leaky_relu", "layer_norm", "normalize",
-        "interpolate", "upsample", "elu", "hardtanh", "softplus", "logsigmoid", "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d",
+        "log_softmax", "softmax", "dropout", "relu", "gelu", "silu", "tanh", "sigmoid", "leaky_relu", "layer_norm",
+        "normalize", "interpolate", "upsample", "elu", "hardtanh", "softplus", "logsigmoid", "avg_pool2d", "max_pool2d",
+        "adaptive_avg_pool2d",
     )
 ) | frozenset(
     f"torch.{name}"
-    for name in ("softmax", "sigmoid", "tanh", "relu", "exp", "log", "clamp", "flip", "roll", "squeeze", "unsqueeze", "dropout",
-                 "masked_fill", "nan_to_num", "abs", "add", "sub", "mul", "div", "masked_select", "index_select", "detach")
+    for name in (
+        "softmax", "sigmoid", "tanh", "relu", "exp", "log", "clamp", "flip", "roll", "squeeze", "unsqueeze", "dropout",
+        "masked_fill", "nan_to_num", "abs", "add", "sub", "mul", "div", "masked_select", "index_select", "detach",
+    )
 )  # fmt: skip
 """Functions of a tensor after which the class dimension is where it was, as wide as it was."""
 

@@ -1,4 +1,4 @@
-"""Hugging Face transformers and trl: trainers whose models compute the loss themselves, from ``labels``, skipping -100."""
+"""Hugging Face transformers and trl: trainers whose models make the loss themselves, from ``labels``, skipping -100."""
 
 from __future__ import annotations
 

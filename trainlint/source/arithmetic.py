@@ -1,4 +1,4 @@
-"""Arithmetic on what is known: exact numbers, linear forms, and closed strings and floats. Never more than 4,096 bits."""
+"""Arithmetic on what is known: exact numbers, linear forms, closed strings and floats. Never more than 4,096 bits."""
 
 from __future__ import annotations
 

@@ -75,8 +75,9 @@ def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> lis
 
 def defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Mapping[str, ast.expr]:
     places = parameters(node)
-    found = dict(zip((place.arg for place in places[len(places) - len(node.args.defaults) :]), node.args.defaults))
-    for place, default in zip(node.args.kwonlyargs, node.args.kw_defaults):
+    with_default = (place.arg for place in places[len(places) - len(node.args.defaults) :])
+    found = dict(zip(with_default, node.args.defaults, strict=True))
+    for place, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
         if default is not None:
             found[place.arg] = default
     return found

@@ -1,4 +1,4 @@
-"""Python's own functions and containers: ``len``, ``int``, ``range``, dictionaries, sequences, strings, and what changes them."""
+"""Python's own functions and containers: ``len``, ``int``, ``range``, sequences, dictionaries, what changes them."""
 
 from __future__ import annotations
 
@@ -454,8 +454,7 @@ def _extreme(world: World, name: str, values: list[Thing]) -> Thing:
     exact = [number for number in numbers if isinstance(number, Integer) and number.number is not None]
     if len(exact) < len(numbers):
         return Unknown(f"{name} of something open")
-    best = (max if name == "max" else min)(exact, key=lambda number: number.constant)
-    return best
+    return (max if name == "max" else min)(exact, key=lambda number: number.constant)
 
 
 def _sum(world: World, thing: Thing) -> Thing:
@@ -529,7 +528,7 @@ def _zipped(world: World, first: Thing, second: Thing, node: ast.AST, frame: Fra
     if left is None or right is None:
         pair = Items((_known(world.element(first, node)), _known(world.element(second, node))), expression(node), frame)
         return Repeated(_known(pair), Unknown("a zip over something open"), expression(node))
-    pairs = (Items(pair, expression(node), frame) for pair in zip(left, right))
+    pairs = (Items(pair, expression(node), frame) for pair in zip(left, right, strict=False))
     return Items(tuple(_known(pair) for pair in pairs), expression(node), frame)
 
 

@@ -60,13 +60,13 @@ def owner(world: World, frame: Frame) -> tuple[Class | None, Thing | None]:
     """The class whose method a frame runs, and its receiver."""
     each: Frame | None = frame
     while each is not None:
-        function, outside = each.function, each.outer
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and outside is not None:
-            if isinstance(outside.function, ast.ClassDef):
-                cls = Class(outside.function, outside.module, outside.outer or world.module_frame(outside.module))
-                first = parameters(function)[0].arg if parameters(function) else "self"
-                return cls, each.receiver or receiver(world, first, each)
-        each = outside
+        inner, each = each, each.outer
+        if each is None or not isinstance(each.function, ast.ClassDef):
+            continue
+        if isinstance(inner.function, ast.FunctionDef | ast.AsyncFunctionDef):
+            cls = Class(each.function, each.module, each.outer or world.module_frame(each.module))
+            first = parameters(inner.function)[0].arg if parameters(inner.function) else "self"
+            return cls, inner.receiver or receiver(world, first, inner)
     return None, None
 
 
@@ -144,9 +144,10 @@ def calls_of(world: World, name: str, node: ast.AST, near: Module) -> Iterator[C
     for module in world.workspace.mentions(name, near.path):
         for callable in () if module.is_test else module.loads.get(name, ()):
             call = module.parents.get(callable)
-            if isinstance(call, ast.Call) and call.func is callable:
-                if _is(world.apart().evaluate(callable, world.open_frame(module, call)), node):
-                    yield Caller(call, module)
+            if not isinstance(call, ast.Call) or call.func is not callable:
+                continue
+            if _is(world.apart().evaluate(callable, world.open_frame(module, call)), node):
+                yield Caller(call, module)
 
 
 def _is(thing: Thing, node: ast.AST) -> bool:

@@ -226,8 +226,8 @@ class Evaluator(World):
         match node:
             case ast.Assign():
                 value = self._assigned(node, binding.name, frame)
-            case ast.AnnAssign(value=ast.expr()):
-                value = self.evaluate(node.value, frame)
+            case ast.AnnAssign(value=ast.expr() as assigned):
+                value = self.evaluate(assigned, frame)
             case ast.AugAssign():
                 return self._augmented(node, binding.name, frame)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -275,7 +275,7 @@ class Evaluator(World):
             isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)
         ):
             return self._unpacked(target, self.evaluate(value, frame), name)
-        for left, right in zip(target.elts, value.elts):
+        for left, right in zip(target.elts, value.elts, strict=True):
             if name in _names(left):
                 return self._unpacked(left, self.evaluate(right, frame), name)
         return Unknown("the assignment is not followed")
@@ -449,7 +449,7 @@ class Evaluator(World):
     def _entries(self, node: ast.Dict, frame: Frame) -> Entries:
         pairs: list[tuple[Thunk, Thunk]] = []
         whole = True
-        for key, value in zip(node.keys, node.values):
+        for key, value in zip(node.keys, node.values, strict=True):
             if key is not None:
                 pairs.append((Thunk(key, frame), Thunk(value, frame)))
                 continue
@@ -551,8 +551,8 @@ class Evaluator(World):
         if isinstance(value, Constant) and value.value is None:
             return Unknown(f"{thing.name}() is decided when it runs")
         name = self.force(key)
-        named = isinstance(value, Integer) and isinstance(name, Constant) and isinstance(name.value, str)
-        value = value.named(name.value) if named else value  # type: ignore[union-attr]
+        if isinstance(value, Integer) and isinstance(name, Constant) and isinstance(name.value, str):
+            value = value.named(name.value)
         return arithmetic.assumed_by(value, default.frame.step(default.node))
 
     def _apply(self, thing: Built, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:

@@ -150,14 +150,13 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bo
         return thing.name in torch.WRAPPERS or thing.name in HANDED_BACK or last_word[:1].isupper()
     for other, function, shift in _entered(search, thing, call, module):
         places = [place.arg for place in parameters(function)][shift:]
+        name = None
         if isinstance(node, ast.keyword):
-            names = [node.arg] if node.arg in declared(function) else []
-        else:
-            place = call.args.index(node) if node in call.args else len(places)  # type: ignore[arg-type]
-            names = places[place : place + 1]
-        for name in names:
-            if name:
-                _occurrences(search, Name(name, other, function))
+            name = node.arg if node.arg in declared(function) else None
+        elif isinstance(node, ast.expr) and node in call.args:
+            name = next(iter(places[call.args.index(node) :]), None)
+        if name:
+            _occurrences(search, Name(name, other, function))
     return False
 
 
@@ -192,7 +191,9 @@ def _namesakes(workspace: Workspace, word: str, near: Module) -> tuple[tuple[Mod
 def _default(search: Search, module: Module, node: ast.arguments, value: ast.AST) -> None:
     function = module.parents[node]
     places = [*node.posonlyargs, *node.args]
-    pairs = [*zip(places[len(places) - len(node.defaults) :], node.defaults), *zip(node.kwonlyargs, node.kw_defaults)]
+    pairs: list[tuple[ast.arg, ast.expr | None]] = []
+    pairs += zip(places[len(places) - len(node.defaults) :], node.defaults, strict=True)
+    pairs += zip(node.kwonlyargs, node.kw_defaults, strict=True)
     for place, default in pairs:
         if default is value:
             _occurrences(search, Name(place.arg, module, function))

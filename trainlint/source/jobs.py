@@ -46,16 +46,12 @@ def job(world: World, number: Integer, layer: Layer) -> Job | Unknown | None:
 
 def _in_table(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
     """The entry of the table that sizes the head."""
-    named = layer.classes.table.name if layer.classes.table else ""
+    sized_by = layer.classes.table
     for origin in number.origins:
-        if named and origin.startswith(f"{named}["):
-            label = origin[len(named) + 1 : -1].strip("'\"")
-            yield Job(
-                entry_role(label),
-                Proof.TABLE,
-                label,
-                (Step(f"{named}: {number} is {label!r}", layer.classes.table.where),),
-            )  # type: ignore[union-attr]
+        if sized_by and sized_by.name and origin.startswith(f"{sized_by.name}["):
+            entry = origin[len(sized_by.name) + 1 : -1].strip("'\"")
+            step = Step(f"{sized_by.name}: {number} is {entry!r}", sized_by.where)
+            yield Job(entry_role(entry), Proof.TABLE, entry, (step,))
     table = _ids(world, layer.classes)
     label = table.label(number.number) if table and number.number is not None else None
     if table is not None and label is not None:
@@ -64,7 +60,7 @@ def _in_table(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
 
 
 def _ids(world: World, classes: Integer) -> Table | None:
-    """The table with its ids as the project counts them: a place in a sequence is an id only if nothing comes before it."""
+    """The table with its ids as the project counts them: a place in a sequence is an id if nothing comes before it."""
     table = classes.table
     if table is None or table.explicit or classes.number == table.size:
         return table
@@ -330,7 +326,7 @@ def _was_sampled(module: Module, node: ast.expr) -> bool:
 
 
 def _appended(module: Module, parent: ast.AST, node: ast.expr) -> Iterator[tuple[str, Job | None]]:
-    """``ids + [EOS]``, ``[BOS, *ids, EOS]`` and ``ids.append(EOS)`` write a symbol into a sequence, at one of its ends."""
+    """``ids + [EOS]``, ``[BOS, *ids, EOS]`` and ``ids.append(EOS)`` write a symbol at one end of a sequence."""
     holder = module.parents.get(parent)
     match parent, holder:
         case ast.Call(func=ast.Attribute(attr="append"), args=[only]), _ if only is node:

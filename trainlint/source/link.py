@@ -249,7 +249,7 @@ def _input(applied: Applied, place: int, names: Sequence[str]) -> Thunk | Unknow
     for name in names:
         if name in given.keywords:
             return given.keywords[name]
-    return argument(given, tuple("_" * (each + 1) for each in range(place)) + (names[0],), names[0])
+    return argument(given, (*("_" * (each + 1) for each in range(place)), names[0]), names[0])
 
 
 def _number(world: World, given: Thunk | Unknown | None, default: Integer | Unknown) -> Integer | Unknown:

@@ -1,7 +1,7 @@
 """Names: the one definition that reaches a use, in one world.
 
-A name is looked for backwards from its use: through the statements before it, then through the block that holds it. Where an
-``if`` binds it, the world says which arm ran; an arm that always leaves cannot reach what follows.
+A name is looked for backwards from its use: through the statements before it, then through the block that holds it.
+Where an ``if`` binds it, the world says which arm ran; an arm that always leaves cannot reach what follows.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from trainlint.source.things import (
     identity,
 )  # fmt: skip
 from trainlint.source.world import Impossible, World
-from trainlint.value import Integer, Unknown
+from trainlint.value import Integer, Step, Unknown
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"}
@@ -308,7 +308,7 @@ def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
     return False
 
 
-def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[object, Thing]]:  # type: ignore[misc]
+def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[Step, Thing]]:
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
     for owner in lineage(world, built.what):
@@ -322,8 +322,8 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
                 continue
             frame = entered(world, node, owner, built, None, node)
             found = final(world, path, node.body, frame)
-            if found and found.name == path:
-                yield frame.step(found.node), labelled(world.bound_value(found, path, frame), owner, name)  # type: ignore[arg-type]
+            if found and found.name == path and isinstance(found.node, ast.stmt):
+                yield frame.step(found.node), labelled(world.bound_value(found, path, frame), owner, name)
 
 
 def labelled(thing: Thing, owner: Class, name: str) -> Thing:

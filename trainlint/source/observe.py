@@ -27,8 +27,8 @@ DEEPEST_PYTHON = 3000
 class Project:
     """What is linted together: every Python file below one root, absolute and sorted.
 
-    ``search`` are the folders that imports start from beside the root and the folder of the importing file. ``values`` are
-    numbers that only a run knows, by the name that the code gives them (``--define cfg.vocab_size=1025``).
+    ``search`` are the folders that imports start from beside the root and the folder of the importing file. ``values``
+    are numbers that only a run knows, by the name that the code gives them (``--define cfg.vocab_size=1025``).
     """
 
     root: str

@@ -23,7 +23,7 @@ LONGEST = 100
 class Module:
     """One file as the linker sees it: its tree, where each node hangs, what it imports, and what it mentions.
 
-    ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant key.
+    ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What libraries do to the things that matter: layers make logits, operations keep or move their classes, fills mark targets."""
+"""What libraries do to what matters: layers make logits, operations keep or move their classes, fills mark targets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from trainlint.source import builtin, command_line, objects
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
+    UNTRACED,
     Arguments,
     Binding,
     Built,
@@ -61,13 +62,12 @@ ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tq
 MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
     {
-        "masked_fill", "masked_fill_", "fill_", "new_full", "new_zeros", "new_ones", "argmax", "argmin", "multinomial", "log_softmax", "softmax", "permute", "transpose",
-        "contiguous", "flatten", "view", "reshape", "long", "detach", "clone", "unsqueeze", "squeeze", "cpu", "cuda", "to",
+        "masked_fill", "masked_fill_", "fill_", "new_full", "new_zeros", "new_ones", "argmax", "argmin", "multinomial",
+        "log_softmax", "softmax", "permute", "transpose", "contiguous", "flatten", "view", "reshape", "long", "detach",
+        "clone", "unsqueeze", "squeeze", "cpu", "cuda", "to",
     }
 )  # fmt: skip
-"""Methods that only tensors have, or that give back what they are called on: whatever they are called on, its fills stay."""
-
-STILL_OPEN = Unknown("the logits are not traced to a layer")
+"""Methods that only tensors have, or that give back what they are called on: its fills stay, whatever it is."""
 
 
 # Objects of libraries
@@ -148,7 +148,7 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         )
         return _filled(world, base, fill, node, frame, last) if fill else zero
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
-        layer = first.layer if isinstance(first, Tensor) else STILL_OPEN
+        layer = first.layer if isinstance(first, Tensor) else UNTRACED
         return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if last in COUNTED else None)
     if name in ("torch.randint", "torch.randint_like"):
         return _drawn(world, given)
@@ -194,12 +194,9 @@ def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tenso
 
 def _drawn(world: World, given: Arguments) -> Tensor:
     """``randint(high, size)`` and ``randint(low, high, size)``: every number from low to high - 1 is an answer."""
-    ends = [world.force(each) for each in given.positional]
-    ends = [end for end in ends if not isinstance(end, Items)][:2]
-    for name in ("low", "high"):
-        if name in given.keywords:
-            ends.append(world.force(given.keywords[name]))
-    numbers = [world.integer(end) for end in ends]
+    placed = [end for end in map(world.force, given.positional) if not isinstance(end, Items)][:2]
+    named = [world.force(given.keywords[name]) for name in ("low", "high") if name in given.keywords]
+    numbers = [world.integer(end) for end in (*placed, *named)]
     low = numbers[0] if len(numbers) == 2 else Integer.exact(0)
     high = numbers[-1] if numbers else Unknown("nothing is given")
     if isinstance(low, Unknown) or isinstance(high, Unknown):
@@ -222,7 +219,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     if len(numbers) == 2:
         return Tensor(values=tuple(numbers), evidence=(frame.step(builtin.expression(node)),))
     tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor())
-    for side, thunk in zip(sides, given.positional[1:]):
+    for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
             tensor = tensor.but(fills=(*tensor.fills, Fill(side, thunk.frame.module.span(thunk.node), HOW["where"])))
     return tensor
@@ -248,7 +245,10 @@ def _joined(world: World, thing: Thing, how: str) -> Thing:
 
 
 def _padded(world: World, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
-    """``F.pad`` adds constant classes or rows: the layer stays what it is. A fixed count of rows is an answer, not padding."""
+    """``F.pad`` adds constant classes or rows: the layer stays what it is.
+
+    A fixed count of rows is an answer, not padding.
+    """
     first = first if isinstance(first, Tensor) else Tensor()
     value = given.keywords.get("value") or (given.positional[3] if len(given.positional) > 3 else None)
     amounts = world.force(given.positional[1]) if len(given.positional) > 1 else None
@@ -454,7 +454,7 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
 
 
 def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr, bool], ...]:
-    """The statements of a scope that write into something: the statement, into what, what, and whether a stretch of it."""
+    """The statements of a scope that write into something: each, into what, what, and whether into a stretch of it."""
     scope = frame.function or frame.module.tree
     known = frame.module.kept.get(("writes", scope))
     if isinstance(known, tuple):
@@ -498,8 +498,8 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         number = world.integer(world.force(given.positional[0])) if given.positional else Integer.exact(0)
         return Tensor(values=() if isinstance(number, Unknown) else (number,), constant=True)
     if name == "new_full" and len(given.positional) > 1:
-        value = world.integer(world.force(given.positional[1]))
-        return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True)
+        number = world.integer(world.force(given.positional[1]))
+        return Tensor(values=() if isinstance(number, Unknown) else (number,), constant=True)
     if name in ("new_zeros", "new_ones"):
         return Tensor(values=(Integer.exact(int(name == "new_ones")),), constant=True)
     return _moved(world, tensor, name, given)
@@ -621,7 +621,7 @@ def _slice_of_items(world: World, value: Thing, cut: ast.Slice, frame: Frame) ->
         None if end is None else world.integer(world.evaluate(end, frame)) for end in (cut.lower, cut.upper, cut.step)
     ]
     numbers = [end.number if isinstance(end, Integer) else None for end in ends]
-    if any(end is not None and number is None for end, number in zip(ends, numbers)):
+    if any(end is not None and number is None for end, number in zip(ends, numbers, strict=True)):
         return Unknown("a slice with open ends")
     if isinstance(value, Items) and value.whole:
         return replace(value, elements=value.elements[slice(*numbers)], name="")
@@ -648,8 +648,9 @@ def _member(world: World, built: Built, node: ast.Subscript, frame: Frame) -> Th
 
 
 def _labelled(thing: Thing, container: Built) -> Thing:
-    unnamed = isinstance(thing, Built) and not thing.label and container.label
-    return replace(thing, label=f"{container.label}[]") if unnamed else thing  # type: ignore[type-var]
+    if isinstance(thing, Built) and not thing.label and container.label:
+        return replace(thing, label=f"{container.label}[]")
+    return thing
 
 
 def _entry_of_opaque(world: World, value: Opaque, node: ast.Subscript, frame: Frame) -> Thing:

@@ -10,13 +10,16 @@ from trainlint.facts import Fill, Layer
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 
+UNTRACED = Unknown("the logits are not traced to a layer")
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """One activation of a function, or a module's or a class's body: where names are looked up.
 
-    ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first parameter
-    of a method is bound to. ``local`` are the variables of a comprehension. Equal numbers mean the same activation.
+    ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first
+    parameter of a method is bound to. ``local`` are the variables of a comprehension. Equal numbers mean the
+    same activation.
     """
 
     module: Module
@@ -190,12 +193,14 @@ class Method:
 class Tensor:
     """A tensor, as far as classes and targets go.
 
-    ``lowest`` and ``highest`` bound the real entries where both are known. ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of sight);
-    ``sampled`` says that its entries are predicted classes. ``values`` are what its real entries take, ``appended`` what
-    closes each row, ``weights`` the numbers it was written out with, ``fills`` what pads or masks it; ``constant`` says that it was made of one value and nothing was written into it yet.
+    ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of
+    sight). ``values`` are what its real entries take, ``lowest`` and ``highest`` bound them where both are known,
+    ``appended`` closes each row, ``weights`` are the numbers it was written out with, ``fills`` what pads or masks it.
+    ``sampled`` says that its entries are predicted classes, ``constant`` that it was made of one value and nothing was
+    written into it yet.
     """
 
-    layer: Layer | Unknown = Unknown("the logits are not traced to a layer")
+    layer: Layer | Unknown = UNTRACED
     dim: int | None = -1
     values: tuple[Integer, ...] = ()
     lowest: Integer | None = None
@@ -213,7 +218,7 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Opaque:
-    """An object that nobody settled, but that is itself wherever it goes: a parameter without callers, a library's result.
+    """An object that nobody settled, but that is itself wherever it goes: an open parameter, a library's result.
 
     ``origin`` tells it from others of the same name; as a number it is the symbol of that origin.
     """
@@ -228,14 +233,14 @@ class Opaque:
 
 
 Thing = (
-    Integer | Constant | Items | Repeated | Entries | File | External | Class | Function | Partial | Built | Method | Tensor
-    | Opaque | Unknown
+    Integer | Constant | Items | Repeated | Entries | File | External | Class | Function | Partial | Built | Method
+    | Tensor | Opaque | Unknown
 )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A statement, comprehension or handler that binds a dotted name; ``name`` may be a prefix of what was looked for."""
+    """A statement, comprehension or handler that binds a dotted name; ``name`` may be a prefix of what was asked."""
 
     name: str
     node: ast.AST

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trainlint.source.summary import Module, summarize
 from trainlint.source.text import Fault, parse, rows
@@ -53,8 +53,8 @@ class Workspace:
     def mentions(self, word: str, near: str) -> tuple[Module, ...]:
         """The modules whose text holds a word, in the order of the files.
 
-        A word that more than ``MOST_FILES`` files hold is looked for only in the folder of the file that asks: to read a
-        large project for a common word costs more than it tells.
+        A word that more than ``MOST_FILES`` files hold is looked for only in the folder of the file that asks: to read
+        a large project for a common word costs more than it tells.
         """
         files = self._holding(word)
         folder = os.path.dirname(near) if len(files) > MOST_FILES else ""
@@ -79,7 +79,7 @@ class Workspace:
             self._found[key] = next(self._candidates(name, folder), None) if name else None
         return self._found[key]
 
-    def _candidates(self, name: str, folder: str):  # type: ignore[no-untyped-def]
+    def _candidates(self, name: str, folder: str) -> Iterator[Module]:
         tail = name.replace(".", os.sep)
         for start in self._starts(folder):
             for path in (os.path.join(start, f"{tail}.py"), os.path.join(start, tail, "__init__.py")):

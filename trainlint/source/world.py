@@ -1,7 +1,8 @@
 """One way a program can run: which arm of each undecided branch, which caller of each open function.
 
-An evaluation that meets a fork asks its world. The first answer is 0; ``worlds`` then runs the evaluation again for each
-other answer, so that everything seen in one run belongs to one path: a width and a sentinel of the same arm stay together.
+An evaluation that meets a fork asks its world. The first answer is 0; ``worlds`` then runs the evaluation again for
+each other answer, so that everything seen in one run belongs to one path: a width and a sentinel of the same arm stay
+together.
 """
 
 from __future__ import annotations
@@ -96,11 +97,12 @@ class World(ABC):
 
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
-        if (kind, *key) in self.given:
-            return self.given[(kind, *key)]
+        fork = (kind, *key)
+        if fork in self.given:
+            return self.given[fork]
         if len(answers) < 2:
             return 0
-        return self.path.forks.setdefault((kind, *key), Fork(kind, tuple(answers))).answer
+        return self.path.forks.setdefault(fork, Fork(kind, tuple(answers))).answer
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
         """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves.
