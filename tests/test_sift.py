@@ -72,6 +72,10 @@ def test_a_word_is_found_in_any_encoding(codec: str) -> None:
     assert relevant(b"# coding: " + codec.encode() + b"\n" + word + b"(a, b)\n")
 
 
+def test_a_file_in_utf_16_is_never_passed_over_in_silence() -> None:
+    assert relevant("cross_entropy(a, b)".encode("utf-16"))
+
+
 COMMON = """
 import torch.nn.functional as F
 from torch import nn

@@ -145,6 +145,17 @@ NEW = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "text", ["x = [" + "1," * 1_100_000 + "]", "x = " + "a or " * 1_100_000 + "a", "a\n" * 1_100_000]
+)
+def test_a_tree_that_would_fill_the_memory_is_not_made(text: str) -> None:
+    assert fault(text)[0].startswith("it holds more than 1000000 words or signs")
+
+
+def test_a_long_text_of_few_words_is_read() -> None:
+    assert isinstance(parse(b"x = '" + b"a, " * 300_000 + b"'\n#" + b"a" * 8_000_000, "a.py"), ast.Module)
+
+
 OLD = """
 def plain(x):
     'It\\'s "f".'

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from trainlint.knowledge import metrics, torch, transformers
-from trainlint.source.text import Fault, encoding
+from trainlint.source.text import UTF_16, Fault, encoding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ TRAINED = (b"data_collator", b"train_dataset", b"**")
 
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
+    if data.startswith(UTF_16):
+        return True
     declared = encoding(data)
     if declared != "utf-8" and not isinstance(declared, Fault):
         data = data.decode(declared, errors="replace").encode(errors="replace")

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     import ast
 
 LARGEST = 16 * 1024 * 1024
-"""No file that a person wrote comes near; the tree of a larger one may not fit into memory."""
+"""No file that a person wrote comes near."""
+
+SMALL, MOST = 1024 * 1024, 1_000_000
+"""A larger file is counted before it is parsed: a million words or signs make a tree of a gigabyte."""
+
+SIGNS = b"\n()[]{},:;.=+-*/%@&|^~<>"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 OPENING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """Without O_NONBLOCK, opening a FIFO waits for a writer."""
@@ -86,6 +92,8 @@ def parse(data: bytes, path: str) -> ast.Module | Fault:
     declared = encoding(data)
     if isinstance(declared, Fault):
         return declared
+    if len(data) > SMALL and max(len(data.split()), len(data) - len(data.translate(None, SIGNS))) > MOST:
+        return Fault(f"it holds more than {MOST} words or signs; its tree might not fit into memory")
     try:
         return tree(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
@@ -186,7 +194,7 @@ def tree(source: bytes | str) -> ast.Module:
 
 def _fault(data: bytes, declared: str, error: Exception) -> Fault:
     """What is wrong with a file that Python refused."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(UTF_16):
         return Fault("it is UTF-16, which Python does not read; save it as UTF-8")
     nul = data.find(b"\0")
     if nul >= 0:
