@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Fill
 from trainlint.source import arithmetic, objects
 from trainlint.source.binding import argument
-from trainlint.source.summary import dotted
+from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Opaque,
     Partial, Repeated, Tensor, Thing, Thunk,
@@ -323,34 +323,6 @@ def _among(world: World, text: str, items: Items) -> bool | None:
     return text in [each.value for each in values if isinstance(each, Constant)]
 
 
-def mutated(thing: Thing, binding: Binding, frame: Frame) -> Thing:
-    """A container that something may change after its definition is no longer whole."""
-    if isinstance(thing, Items) and not thing.mutable:
-        return thing
-    if not isinstance(thing, Items | Entries) or not thing.whole:
-        return thing
-    tail = binding.name.rpartition(".")[2]
-    if tail not in frame.module.changed:
-        return thing
-    grown = _appended(binding.name, frame) if isinstance(thing, Items) else []
-    if isinstance(thing, Items) and grown:
-        if not thing.elements and len(grown) == 1:
-            return Repeated(Thunk(grown[0], frame), Unknown("the list grows in a loop"), thing.node)
-        return replace(thing, whole=False, tail=Thunk(grown[-1], frame))
-    return replace(thing, whole=False)
-
-
-def _appended(name: str, frame: Frame) -> list[ast.expr]:
-    """What the scope appends to a list."""
-    scope = frame.function or frame.module.tree
-    found: list[ast.expr] = []
-    for node in ast.walk(scope):
-        match node:
-            case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if dotted(value) == name:
-                found.append(only)
-    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
-
-
 def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """A call of a builtin; None where it is not known."""
     values = [world.force(each) for each in given.positional]
@@ -543,6 +515,8 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
     wanted = _key(key)
     if wanted is None:
         return Unknown("the key is open")
+    if wanted in entries.changed or ANY_KEY in entries.changed:
+        return Unknown(f"the entry {wanted!r} may be written over")
     for name, value in reversed(entries.pairs):
         known = _key(world.force(name))
         if known is None:

@@ -6,8 +6,8 @@ import ast
 from dataclasses import replace
 
 from trainlint.knowledge import canonical
-from trainlint.source import arithmetic, binding, builtin, callers, names, objects, tensors
-from trainlint.source.summary import absolute, dotted, targets
+from trainlint.source import arithmetic, binding, builtin, callers, containers, names, objects, tensors
+from trainlint.source.summary import absolute, dotted, place, places, targets
 from trainlint.source.things import (
     Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Method, Opaque,
     Partial, Repeated, Tensor, Thing, Thunk, backed,
@@ -39,7 +39,7 @@ class Evaluator(World):
             case ast.UnaryOp():
                 return self._unary(node, frame)
             case ast.Subscript():
-                return tensors.subscript(self, self.evaluate(node.value, frame), node, frame)
+                return self._subscript(node, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return self._items(node, elements, frame)
             case ast.Dict():
@@ -77,8 +77,9 @@ class Evaluator(World):
                 return found
             called = callers.entered(self, each) if self._is_closure(each) else None
             if each.function is not None:
+                # A class body runs where it stands; a function, when everything around it has run.
+                inside = inside and isinstance(each.function, ast.ClassDef)
                 node = each.function
-                inside = False
             outer = called.outer if called is not None else each.outer
             each = outer or (self.module_frame(each.module) if each.function is not None else None)
         return self._global(name, frame)
@@ -98,6 +99,8 @@ class Evaluator(World):
             return made
         if function is None:
             return self._module_name(name, node, frame) if inside else None
+        if name in frame.module.rebound and _is_nonlocal(name, function):
+            return Unknown(f"{name} is assigned through a nonlocal statement")
         found = names.reaching(self, name, node, frame)
         if found is None and not inside and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             found = names.final(self, name, function.body, frame)
@@ -108,7 +111,7 @@ class Evaluator(World):
         return None
 
     def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
-        found = names.reaching(self, name, node, frame)
+        found = names.reaching(self, name, node, frame) if name not in frame.module.rebound else None
         return self.bound_value(found, name, frame, node) if found else None
 
     def _global(self, name: str, frame: Frame) -> Thing:
@@ -200,7 +203,7 @@ class Evaluator(World):
             value = self.attribute(value, attribute)
         if isinstance(value, Tensor) and use is not None:
             return tensors.written(self, value, binding, frame, use)
-        return builtin.mutated(value, binding, frame)
+        return containers.changed(self, value, binding, frame)
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
         node = binding.node
@@ -267,7 +270,7 @@ class Evaluator(World):
         return Unknown("the unpacking is not followed")
 
     def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
-        before = self.lookup_dotted(name, node, frame)
+        before = self.evaluate(node.target, frame)
         left, right = self.integer(before), self.integer(self.evaluate(node.value, frame))
         if isinstance(before, Tensor):
             return before
@@ -275,17 +278,6 @@ class Evaluator(World):
             return left if isinstance(left, Unknown) else right
         total = arithmetic.combined(node.op, left, right)
         return total.because(frame.step(node)).named(name) if isinstance(total, Integer) else total
-
-    def lookup_dotted(self, name: str, node: ast.AST, frame: Frame) -> Thing:
-        """A dotted name before a statement has run."""
-        found = names.reaching(self, name, node, frame)
-        if found:
-            return self.bound_value(found, name, frame, node)
-        head, *rest = name.split(".")
-        value = self.lookup(head, node, frame)
-        for attribute in rest:
-            value = self.attribute(value, attribute)
-        return value
 
     def _walrus(self, node: ast.AST, name: str, frame: Frame) -> Thing:
         for named, statement in names.walrus(frame.module):
@@ -320,6 +312,14 @@ class Evaluator(World):
             if found and "." in found.name:
                 return self.bound_value(found, name, frame, node)
         return self.attribute(self.evaluate(node.value, frame), node.attr, node)
+
+    def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:
+        name = place(node)
+        if name and name in frame.module.stored:
+            found = names.reaching(self, name, node, frame)
+            if found and found.name == name:
+                return self.bound_value(found, name, frame, node)
+        return tensors.subscript(self, self.evaluate(node.value, frame), node, frame)
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
         match thing:
@@ -542,8 +542,11 @@ class Evaluator(World):
 
 def _called(value: Integer, name: str, frame: Frame) -> Integer:
     """A number under its new name: a module's or a class's is known everywhere, a function's in that function."""
-    if "." in name:
-        return value.named(name.rpartition(".")[2])
+    holder, _, last = name.rpartition(".")
+    if last.startswith("["):
+        return value.named(last[2:-2], f"{holder}{last}")
+    if holder:
+        return value.named(last)
     scope = frame.function
     if scope is None:
         return value.named(name, f"{frame.module.name}.{name}")
@@ -551,12 +554,16 @@ def _called(value: Integer, name: str, frame: Frame) -> Integer:
     return value.named(name, f"{frame.module.name}.{where}.{name}")
 
 
+def _is_nonlocal(name: str, function: ast.AST) -> bool:
+    return any(isinstance(node, ast.Nonlocal) and name in node.names for node in ast.walk(function))
+
+
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _names(target: ast.expr) -> set[str]:
-    return {name for each in targets(target) if (name := dotted(each))}
+    return set(places(target))
 
 
 def _strings(node: ast.AST) -> tuple[str, ...]:

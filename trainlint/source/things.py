@@ -103,13 +103,16 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """A dictionary whose keys are written out; ``whole`` is False where more may come."""
+    """A dictionary whose keys are written out; ``whole`` is False where more may come, ``changed`` the keys that something
+    may have written over.
+    """
 
     pairs: tuple[tuple[Thunk, Thunk], ...]
     node: ast.expr
     frame: Frame
     name: str = ""
     whole: bool = True
+    changed: frozenset[object] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trainlint.source.summary import Module, summarize
 from trainlint.source.text import Fault, parse, rows
@@ -64,6 +64,14 @@ class Workspace:
             modules = (self.module(path) for path in kept)
             self._mentions[word, folder] = tuple(module for module in modules if isinstance(module, Module))
         return self._mentions[word, folder]
+
+    def mentions_both(self, word: str, other: str) -> Iterator[Module]:
+        """The modules whose text holds both words, ``MOST_FILES`` at most."""
+        second = set(self._holding(other))
+        for path in [path for path in self._holding(word) if path in second][:MOST_FILES]:
+            module = self.module(path)
+            if isinstance(module, Module):
+                yield module
 
     def _holding(self, word: str) -> list[str]:
         if word not in self._files:
