@@ -9,12 +9,13 @@ from dataclasses import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import final
-from trainlint.source.summary import dotted
+from trainlint.source.summary import bound, dotted
 from trainlint.source.things import (
     Arguments, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed, identity,
 )  # fmt: skip
 from trainlint.source.world import World
-from trainlint.value import Integer, Unknown
+from trainlint.source.writes import from_outside, own_calls
+from trainlint.value import Integer, Step, Unknown
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"}
@@ -238,19 +239,20 @@ def _call_of_base(init: FunctionDef) -> ast.Call | None:
 
 
 def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
-    """An attribute of an object of the project, as it stands when its ``__init__`` has run."""
+    """An attribute of an object of the project: as its ``__init__`` leaves it, or as a later call of a method does."""
     assert isinstance(built.what, Class), "an object of the project"
-    first: Thing | None = None
+    first, called = None, frozenset[str]()
     for owner, frame in initialisers(world, built):
-        assert frame.function is not None and not isinstance(frame.function, ast.Lambda | ast.ClassDef)
-        self_name = frame.function.args.args[0].arg if frame.function.args.args else "self"
-        found = final(world, f"{self_name}.{name}", frame.function.body, frame)
-        if found and found.name == f"{self_name}.{name}":
-            first = labelled(world.bound_value(found, found.name, frame), owner, name)
+        called |= {call.func.attr for call in own_calls(owner.module, _function(frame)) if isinstance(call.func, ast.Attribute)}
+        first = left(world, built, name, owner, frame)
+        if first is not None:
             break
-    if first is not None and not isinstance(first, Constant | Integer):
-        return first
-    later = list(_written_elsewhere(world, built, name))
+    is_value = first is None or isinstance(first, Constant | Integer)
+    later = [
+        (step, value)
+        for function, step, value in _written_elsewhere(world, built, name)
+        if function not in called and (is_value or _is_called(world, built, function))
+    ]
     if not later:
         return first
     answers = [step for step, _ in later]
@@ -260,7 +262,51 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
     return later[taken][1] if taken < len(later) else first
 
 
-def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[object, Thing]]:  # type: ignore[misc]
+def _function(frame: Frame) -> FunctionDef:
+    assert isinstance(frame.function, ast.FunctionDef | ast.AsyncFunctionDef), "a method has a frame of its own"
+    return frame.function
+
+
+def left(world: World, built: Built, name: str, owner: Class, frame: Frame) -> Thing | None:
+    """What a method leaves in an attribute: by its own last write, or by a method of the object that it calls after it."""
+    function = _function(frame)
+    path = f"{function.args.args[0].arg if function.args.args else 'self'}.{name}"
+    found = final(world, path, function.body, frame)
+    found = found if found and found.name == path else None
+    row = getattr(found.node, "lineno", 0) if found else 0
+    for call in reversed(own_calls(owner.module, function)):
+        if call.lineno > row and path in owner.module.stored:
+            value = _left_by_call(world, built, name, call, frame)
+            if value is not None:
+                return value
+    return labelled(world.bound_value(found, path, frame), owner, name) if found else None
+
+
+def _left_by_call(world: World, built: Built, name: str, call: ast.Call, frame: Frame) -> Thing | None:
+    assert isinstance(built.what, Class) and isinstance(call.func, ast.Attribute), "a call of the object's own method"
+    inner = method(world, built.what, call.func.attr, built)
+    key = ("left by", call, name)
+    if inner is None or inner.owner is None or inner.receiver is not built or key in world.asking:
+        return None
+    if isinstance(inner.node, ast.Lambda) or f"{_first(inner.node)}.{name}" not in inner.owner.module.stored:
+        return None
+    world.asking.add(key)
+    try:
+        return left(world, built, name, inner.owner, entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call))
+    finally:
+        world.asking.discard(key)
+
+
+def _first(function: FunctionDef) -> str:
+    return function.args.args[0].arg if function.args.args else ""
+
+
+def _is_called(world: World, built: Built, name: str) -> bool:
+    """Whether any file of the project calls a method by its name."""
+    return any(name in module.loads for module in world.workspace.mentions(f".{name}(", built.frame.module.path))
+
+
+def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[str, Step, Thing]]:
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
     for owner in lineage(world, built.what):
@@ -275,7 +321,8 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
             frame = entered(world, node, owner, built, None, node)
             found = final(world, path, node.body, frame)
             if found and found.name == path:
-                yield frame.step(found.node), labelled(world.bound_value(found, path, frame), owner, name)  # type: ignore[arg-type]
+                step = frame.step(found.node)  # type: ignore[arg-type]
+                yield node.name, step, labelled(world.bound_value(found, path, frame), owner, name)
 
 
 def labelled(thing: Thing, owner: Class, name: str) -> Thing:
@@ -288,26 +335,50 @@ def labelled(thing: Thing, owner: Class, name: str) -> Thing:
     return thing
 
 
-def _written_outside(world: World, built: Built, name: str) -> Thing | None:
+def _written_after(world: World, built: Built, name: str) -> Thing | None:
     """``config.classes = 5`` in the scope that made the object, after it was made."""
+    variable = _variable(built)
     module = built.frame.module
-    holder = module.parents.get(built.node)
-    if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+    path = f"{variable}.{name}"
+    if variable is None or path not in module.stored:
         return None
-    path = f"{holder.targets[0].id}.{name}"
-    if path not in module.stored:
-        return None
-    scope = module.scope(holder)
+    scope = module.scope(built.node)
     found = final(world, path, scope.body, built.frame) if not isinstance(scope, ast.Lambda) else None
     return world.bound_value(found, path, built.frame) if found and found.name == path else None
+
+
+def _variable(built: Built) -> str | None:
+    """The name that an object got where it was made."""
+    match built.frame.module.parents.get(built.node):
+        case ast.Assign(targets=[ast.Name(id=name), *_]):
+            return name
+    return None
+
+
+def _written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
+    """A statement that writes the attribute where the order of things is not followed: in another function, in a loop."""
+    assert isinstance(built.what, Class), "an object of the project"
+    classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
+    own = f"{_variable(built)}.{name}"
+    for module, statement in from_outside(world, classes, name):
+        same = module is built.frame.module and module.scope(statement) is module.scope(built.node)
+        if not (same and own in bound(statement)):
+            return statement
+    return None
 
 
 def attribute_of(world: World, built: Built, name: str) -> Thing:
     """Any attribute of an object of the project."""
     assert isinstance(built.what, Class), "an object of the project"
-    found = _written_outside(world, built, name)
+    function = method(world, built.what, name, built)
+    if function is not None and not isinstance(function.node, ast.Lambda) and "property" in marks(function.node):
+        return _computed(world, built, name, function)
+    found = _written_after(world, built, name)
     if found is not None:
         return found
+    outside = _written_outside(world, built, name)
+    if outside is not None:
+        return Unknown(f"{built.name}.{name} is also written in line {outside.lineno}", f"{built.name}.{name}")
     found = instance_attribute(world, built, name)
     if found is not None:
         return found
@@ -315,13 +386,9 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
         found = field_value(world, built, name)
         if found is not None:
             return found
-    function = method(world, built.what, name, built)
     if function is not None:
         is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
-        if not is_property:
-            return function
-        value = world.call(function, Arguments(), function.node, function.frame)
-        return labelled(value, function.owner or built.what, name)
+        return _computed(world, built, name, function) if is_property else function
     found = class_attribute(world, built.what, name)
     if found is not None:
         return found
@@ -331,3 +398,8 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     return Opaque(f"{built.name}.{name}", origin(built, name), why, least(name), None, (name,))
 
 
+def _computed(world: World, built: Built, name: str, function: Function) -> Thing:
+    """What a property returns."""
+    assert isinstance(built.what, Class), "an object of the project"
+    value = world.call(function, Arguments(), function.node, function.frame)
+    return labelled(value, function.owner or built.what, name)

@@ -73,6 +73,15 @@ class Workspace:
             if isinstance(module, Module):
                 yield module
 
+    def writers(self, name: str) -> Iterator[Module]:
+        """The modules that may write an attribute, ``MOST_FILES`` at most."""
+        setters = set(self._holding("setattr(")) & set(self._holding(name))
+        spelled = {path for sign in (" =", "=", " +=") for path in self._holding(f".{name}{sign}")}
+        for path in [path for path in self.files if path in setters or path in spelled][:MOST_FILES]:
+            module = self.module(path)
+            if isinstance(module, Module):
+                yield module
+
     def _holding(self, word: str) -> list[str]:
         if word not in self._files:
             wanted = word.encode()
