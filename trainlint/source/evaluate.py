@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trainlint.knowledge import canonical
 from trainlint.source import arithmetic, binding, builtin, callers, containers, names, objects, tensors
-from trainlint.source.summary import absolute, dotted, place, places, targets
+from trainlint.source.summary import absolute, bound, dotted, place, places, targets
 from trainlint.source.things import (
     Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Method, Opaque,
     Partial, Repeated, Tensor, Thing, Thunk, backed,
@@ -15,6 +15,7 @@ from trainlint.source.things import (
 from trainlint.source.world import Path, World
 from trainlint.value import Integer, Unknown
 
+SEVERAL = Unknown("it changes with each turn of a loop")
 MOST_ELEMENTS = 1024
 """Comprehensions over more elements than this keep one element and a length."""
 
@@ -207,13 +208,16 @@ class Evaluator(World):
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
         node = binding.node
+        if isinstance(node, ast.stmt) and binding.name not in bound(node):
+            return self._walrus(node, binding.name, frame)
         match node:
             case ast.Assign():
                 value = self._assigned(node, binding.name, frame)
             case ast.AnnAssign(value=ast.expr()):
                 value = self.evaluate(node.value, frame)
             case ast.AugAssign():
-                return self._augmented(node, binding.name, frame)
+                value = self._augmented(node, binding.name, frame)
+                return SEVERAL if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name) else value
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return Function(node, frame)
             case ast.ClassDef():
@@ -227,6 +231,8 @@ class Evaluator(World):
                 return self.evaluate(item.context_expr, frame)
             case _:
                 return self._walrus(node, binding.name, frame)
+        if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name):
+            return SEVERAL
         return self._known_as(value, binding.name, node, frame)
 
     def _known_as(self, value: Thing, name: str, node: ast.stmt, frame: Frame) -> Thing:

@@ -98,6 +98,8 @@ def _in_block(
             return _around(world, wanted, parent, frame)
         case ast.With() | ast.AsyncWith():
             return _named(wanted, bound(parent), parent)
+        case ast.If():
+            return _held(wanted, parent, frame)
         case ast.Try() if field in ("orelse", "finalbody", "handlers"):
             return _last(world, wanted, parent.body, frame)
         case ast.ExceptHandler(name=str(name)) if name in wanted:
@@ -137,18 +139,23 @@ def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) ->
     """What a statement that has run leaves bound."""
     match node:
         case ast.If():
-            return _last(world, wanted, node.orelse if arm(world, node, frame) else node.body, frame)
+            found = _last(world, wanted, node.orelse if arm(world, node, frame) else node.body, frame)
+            return found or _held(wanted, node, frame)
         case ast.For() | ast.AsyncFor() | ast.While():
             found = _last(world, wanted, node.orelse, frame) or _last(world, wanted, node.body, frame)
-            return found or _named(wanted, bound(node), node)
+            return found or _named(wanted, bound(node), node) or _held(wanted, node, frame)
         case ast.With() | ast.AsyncWith():
             return _last(world, wanted, node.body, frame) or _named(wanted, bound(node), node)
         case ast.Try():
             return _after_try(world, wanted, node, frame)
         case ast.Match():
             return _after_match(world, wanted, node, frame)
-    names = bound(node) if isinstance(node, ast.stmt) else frozenset()
-    return _named(wanted, names or binds(frame.module, node), node)
+    return _named(wanted, binds(frame.module, node), node)
+
+
+def _held(wanted: Sequence[str], node: ast.stmt, frame: Frame) -> Binding | None:
+    """A name that ``:=`` binds in the head of a statement."""
+    return _named(wanted, frozenset(name for name, holder in walrus(frame.module) if holder is node), node)
 
 
 def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame) -> Binding | None:
@@ -244,6 +251,19 @@ def _equal(left: Thing, right: Thing) -> bool | None:
             gap = (left - right).number
             return None if gap is None else gap == 0
     return None
+
+
+def repeats(module: Module, node: ast.AST, name: str) -> bool:
+    """Whether a statement gives a name, in each turn of a loop, a value made from the last one."""
+    reads = isinstance(node, ast.AugAssign) or any(
+        isinstance(each, ast.Name | ast.Attribute) and dotted(each) == name and isinstance(each.ctx, ast.Load)
+        for each in ast.walk(node)
+    )
+    while reads and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            return True
+        node = module.parents[node]
+    return False
 
 
 def arm(world: World, node: ast.If, frame: Frame) -> int:

@@ -155,9 +155,20 @@ def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
     found: dict[str, tuple[ast.AnnAssign, Class]] = {}
     for each in reversed([each for each in lineage(world, cls) if isinstance(each, Class)]):
         for node in each.node.body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not _is_class_variable(node):
                 found[node.target.id] = (node, each)
     return found
+
+
+def _is_class_variable(node: ast.AnnAssign) -> bool:
+    annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+    return (dotted(annotation) or "").rpartition(".")[2] in ("ClassVar", "KW_ONLY")
+
+
+def _is_argument(node: ast.AnnAssign) -> bool:
+    """Whether the constructor takes a field: not with ``field(init=False)``."""
+    keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
+    return not any(each.arg == "init" and isinstance(each.value, ast.Constant) and not each.value.value for each in keywords)
 
 
 def field_value(world: World, built: Built, name: str) -> Thing | None:
@@ -167,7 +178,8 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
     if name not in known:
         return None
     node, owner = known[name]
-    given = argument(built.arguments, list(known), name)
+    places = [each for each, (declaration, _) in known.items() if _is_argument(declaration)]
+    given = argument(built.arguments, places, name) if name in places else None
     if isinstance(given, Thunk):
         return world.force(given)
     frame = class_frame(world, owner)

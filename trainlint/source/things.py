@@ -144,12 +144,13 @@ class Class:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of the project, bound to its receiver if it is a method."""
+    """A function of the project, bound to its receiver if it is a method; ``bare`` is what its decorators are given."""
 
     node: FunctionNode
     frame: Frame
     receiver: Thing | None = None
     owner: Class | None = None
+    bare: bool = False
 
     @property
     def name(self) -> str:
