@@ -88,7 +88,7 @@ def _by_importers(world: World, word: str, module: Module, scope: Scope) -> Iter
 
 
 def _imports(world: World, other: Module, module: Module, word: str) -> bool:
-    if any(world.workspace.find(star, other) is module for star in other.stars):
+    if any(world.workspace.find(star, other) is module for star, _ in other.stars):
         return True
     for full in other.imports.values():
         home, _, last = full.rpartition(".")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import replace
 
 from trainlint.knowledge import canonical
 from trainlint.source import arithmetic, binding, builtin, callers, containers, names, objects, tensors
-from trainlint.source.summary import absolute, bound, dotted, place, places, targets
+from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
 from trainlint.source.things import (
     Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Method, Opaque,
     Partial, Repeated, Tensor, Thing, Thunk, backed,
@@ -113,6 +114,9 @@ class Evaluator(World):
 
     def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
         found = names.reaching(self, name, node, frame) if name not in frame.module.rebound else None
+        starred = self._starred(name, frame, found, getattr(node, "lineno", 0)) if frame.module.stars else None
+        if starred is not None:
+            return starred
         return self.bound_value(found, name, frame, node) if found else None
 
     def _global(self, name: str, frame: Frame) -> Thing:
@@ -135,17 +139,35 @@ class Evaluator(World):
             if name in module.rebound:
                 return Unknown(f"{name} is assigned through a global statement")
             found = names.final(self, name, module.tree.body, frame)
+            starred = self._starred(name, frame, found, sys.maxsize)
+            if starred is not None:
+                return starred
             if found:
                 return self.bound_value(found, name, frame)
-            for star in module.stars:
-                value = self._member_of(star, name, frame)
-                if value is not None and not isinstance(value, External):
-                    return value
-            if len(module.stars) == 1 and self.workspace.find(module.stars[0], module) is None:
-                return None if name in builtin.NAMES else External(f"{module.stars[0]}.{name}")
+            if len(module.stars) == 1 and self.workspace.find(module.stars[0][0], module) is None:
+                return None if name in builtin.NAMES else External(f"{module.stars[0][0]}.{name}")
         finally:
             self.asking.discard(key)
         return None
+
+    def _starred(self, name: str, frame: Frame, found: Binding | None, before: int) -> Thing | None:
+        """What the last star import after a definition, and before a line, gives to a name."""
+        after = getattr(found.node, "lineno", 0) if found else 0
+        for star, row in reversed(frame.module.stars):
+            home = self.workspace.find(star, frame.module) if after < row < before else None
+            if home is not None and home is not frame.module and self._exports(home, name):
+                value = self.of_module(self.module_frame(home), name)
+                if value is not None:
+                    return value
+        return None
+
+    def _exports(self, module: Module, name: str) -> bool:
+        """Whether ``from module import *`` takes a name along."""
+        listed = self.of_module(self.module_frame(module), "__all__") if "__all__" in module.stored else None
+        if not isinstance(listed, Items) or not listed.whole:
+            return not name.startswith("_") or listed is not None
+        words = [self.force(each) for each in listed.elements]
+        return any(not isinstance(word, Constant) or word.value == name for word in words)
 
     def _member_of(self, module_name: str, name: str, frame: Frame) -> Thing | None:
         """``name`` out of a module: of the project, or of a library."""
@@ -316,7 +338,8 @@ class Evaluator(World):
         if name and name in frame.module.stored:
             found = names.reaching(self, name, node, frame)
             if found and "." in found.name:
-                return self.bound_value(found, name, frame, node)
+                later = objects.left_between(self, found, node, frame) if found.name == name else None
+                return later if later is not None else self.bound_value(found, name, frame, node)
         return self.attribute(self.evaluate(node.value, frame), node.attr, node)
 
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:

@@ -11,7 +11,7 @@ from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import final
 from trainlint.source.summary import bound, dotted
 from trainlint.source.things import (
-    Arguments, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed, identity,
+    Arguments, Binding, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed, identity,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.source.writes import from_outside, own_calls
@@ -309,6 +309,19 @@ def _left_by_call(world: World, built: Built, name: str, call: ast.Call, frame: 
         world.asking.discard(key)
 
 
+def left_between(world: World, found: Binding, node: ast.Attribute, frame: Frame) -> Thing | None:
+    """What a method of the object leaves in an attribute, if it is called between a definition and a use."""
+    function, receiver = frame.function, frame.receiver
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or dotted(node.value) != _first(function):
+        return None
+    if not isinstance(receiver, Built) or not isinstance(receiver.what, Class):
+        return None
+    calls = own_calls(frame.module, function)
+    between = (call for call in calls if getattr(found.node, "lineno", 0) < call.lineno < node.lineno)
+    values = (_left_by_call(world, receiver, node.attr, call, frame) for call in reversed(tuple(between)))
+    return next((value for value in values if value is not None), None)
+
+
 def _first(function: FunctionDef) -> str:
     return function.args.args[0].arg if function.args.args else ""
 
@@ -359,6 +372,18 @@ def _written_after(world: World, built: Built, name: str) -> Thing | None:
     return world.bound_value(found, path, built.frame) if found and found.name == path else None
 
 
+def _is_used_before(world: World, built: Built, name: str) -> bool:
+    """Whether the object is called or passed on before the attribute is written: then both values may be seen."""
+    module, variable = built.frame.module, _variable(built) or ""
+    scope = module.scope(built.node)
+    if isinstance(scope, ast.Lambda):
+        return False
+    found = final(world, f"{variable}.{name}", scope.body, built.frame)
+    first, last = getattr(built.node, "lineno", 0), getattr(found.node, "lineno", 0) if found else 0
+    uses = (node for node in module.loads.get(variable, ()) if first < node.lineno < last and module.scope(node) is scope)
+    return any(isinstance(module.parents.get(node), ast.Call | ast.keyword) for node in uses)
+
+
 def _variable(built: Built) -> str | None:
     """The name that an object got where it was made."""
     match built.frame.module.parents.get(built.node):
@@ -374,7 +399,7 @@ def _written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
     own = f"{_variable(built)}.{name}"
     for module, statement in from_outside(world, classes, name):
         same = module is built.frame.module and module.scope(statement) is module.scope(built.node)
-        if not (same and own in bound(statement)):
+        if not (same and own in bound(statement)) or _is_used_before(world, built, name):
             return statement
     return None
 
@@ -386,7 +411,7 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     if function is not None and not isinstance(function.node, ast.Lambda) and "property" in marks(function.node):
         return _computed(world, built, name, function)
     found = _written_after(world, built, name)
-    if found is not None:
+    if found is not None and not _is_used_before(world, built, name):
         return found
     outside = _written_outside(world, built, name)
     if outside is not None:

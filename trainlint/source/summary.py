@@ -23,7 +23,7 @@ class Module:
     """One file as the linker sees it: its tree, where each node hangs, what it imports, and what it mentions.
 
     ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant key.
-    ``changed`` are the containers that something writes into, by their last word, and the keys that it may write.
+    ``stars`` are the modules that are imported whole, each with its line. ``changed`` are the containers that something writes into, by their last word, and the keys that it may write.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Module:
     walrus: tuple[ast.NamedExpr, ...]
     imports: dict[str, str]
     renamed: dict[str, str]
-    stars: tuple[str, ...]
+    stars: tuple[tuple[str, int], ...]
     stored: frozenset[str]
     rebound: frozenset[str]
     changed: Mapping[str, frozenset[object]]
@@ -110,7 +110,7 @@ class _Survey:
     walrus: list[ast.NamedExpr] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
+    stars: list[tuple[str, int]] = field(default_factory=list)
     stored: set[str] = field(default_factory=set)
     rebound: set[str] = field(default_factory=set)
     changed: dict[str, set[object]] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class _Survey:
         base = absolute(self.package, node)
         for alias in node.names:
             if alias.name == "*":
-                self.stars.append(base)
+                self.stars.append((base, node.lineno))
             else:
                 self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}")
                 if alias.asname:
