@@ -143,7 +143,20 @@ def open_parameter(name: str, frame: Frame) -> Opaque:
     return Opaque(name, f"{where}.{name}#{frame.number}", why, minimum=least(name), node=place, words=(name,))
 
 
-SIZES = ("size", "num", "vocab", "classes", "dim", "length", "count", "channels", "features", "width", "codes", "tokens")
+SIZES = (
+    "size",
+    "num",
+    "vocab",
+    "classes",
+    "dim",
+    "length",
+    "count",
+    "channels",
+    "features",
+    "width",
+    "codes",
+    "tokens",
+)
 
 
 def least(name: str) -> int | None:

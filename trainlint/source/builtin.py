@@ -26,6 +26,8 @@ MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
 MOST_TURNS = 4
+
+
 def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
     """The elements of a whole sequence; None where some may be missing."""
     match thing:
@@ -198,7 +200,9 @@ def _batch(world: World, loader: Built) -> Thing:
     if not isinstance(given, Thunk):
         return Unknown("the batches of the loader are not followed")
     collate = world.force(given)
-    return world.call(collate, Arguments((_known(Unknown("the examples of a batch are open")),)), given.node, loader.frame)
+    return world.call(
+        collate, Arguments((_known(Unknown("the examples of a batch are open")),)), given.node, loader.frame
+    )
 
 
 def constructed(world: World, cls: Class, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -215,7 +219,11 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
         return padded
     match node.op, left, right:
         case ast.Add(), Constant(value=str(first)), Constant(value=str(second)):
-            return Constant(first + second) if len(first) + len(second) <= arithmetic.LONGEST_TEXT else Unknown("a long string")
+            return (
+                Constant(first + second)
+                if len(first) + len(second) <= arithmetic.LONGEST_TEXT
+                else Unknown("a long string")
+            )
         case (ast.Add(), Items(), _) | (ast.Add(), _, Items()):
             return _concatenated(world, node, left, right)
         case ast.Mult(), Items(), _:
@@ -311,7 +319,18 @@ def _is_none(thing: Thing) -> bool | None:
     match thing:
         case Constant(assumed=()):
             return thing.value is None
-        case Integer() | Items() | Entries() | Built() | Tensor() | Class() | Function() | Partial() | Repeated() | File():
+        case (
+            Integer()
+            | Items()
+            | Entries()
+            | Built()
+            | Tensor()
+            | Class()
+            | Function()
+            | Partial()
+            | Repeated()
+            | File()
+        ):
             return None if isinstance(thing, Integer) and thing.terms else False
     return None
 
@@ -373,7 +392,11 @@ def _range(world: World, start: Thing, stop: Thing, node: ast.AST) -> Thing:
 def _number(world: World, name: str, thing: Thing) -> Thing:
     if isinstance(thing, Constant) and isinstance(thing.value, float) and name in ("int", "round"):
         whole = thing.value.is_integer() and abs(thing.value) < 2**53
-        return Integer(int(thing.value), evidence=thing.evidence, assumed=thing.assumed) if whole else Unknown("a fraction")
+        return (
+            Integer(int(thing.value), evidence=thing.evidence, assumed=thing.assumed)
+            if whole
+            else Unknown("a fraction")
+        )
     if isinstance(thing, Constant) and isinstance(thing.value, str) and thing.value.strip().lstrip("-").isdecimal():
         return Integer(int(thing.value), evidence=thing.evidence, assumed=thing.assumed)
     if name == "float":
@@ -425,7 +448,9 @@ def _open(name: str, node: ast.AST, frame: Frame) -> Opaque:
 
 def _distinct(world: World, name: str, parts: tuple[Thunk, ...], node: ast.AST, frame: Frame) -> Thing:
     """``set`` and ``sorted`` of strings; the order of a set is nobody's business."""
-    values = [each.value for part in parts if isinstance(each := world.force(part), Constant) and isinstance(each.value, str)]
+    values = [
+        each.value for part in parts if isinstance(each := world.force(part), Constant) and isinstance(each.value, str)
+    ]
     if len(values) < len(parts):
         return _open(name, node, frame)
     kept = sorted(values) if name == "sorted" else list(dict.fromkeys(values))
@@ -446,7 +471,9 @@ def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thin
         inner = world.element(thing, node)
         pair = Items((_known(Unknown("a loop variable takes several numbers")), _known(inner)), expression(node), frame)
         return Repeated(_known(pair), length(world, thing), expression(node))
-    pairs = (Items((_known(Integer.exact(place)), part), expression(node), frame) for place, part in enumerate(parts, start))
+    pairs = (
+        Items((_known(Integer.exact(place)), part), expression(node), frame) for place, part in enumerate(parts, start)
+    )
     return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, whole=whole)
 
 
@@ -481,18 +508,22 @@ def method(world: World, thing: Thing, name: str, given: Arguments, node: ast.AS
         case Entries(), "keys", []:
             return Items(tuple(key for key, _ in thing.pairs), expression(node), frame, thing.name, whole=thing.whole)
         case Entries(), "values", []:
-            return Items(tuple(value for _, value in thing.pairs), expression(node), frame, thing.name, whole=thing.whole)
+            return Items(
+                tuple(value for _, value in thing.pairs), expression(node), frame, thing.name, whole=thing.whole
+            )
         case Entries(), "items", []:
             pairs = (Items((key, value), expression(node), frame) for key, value in thing.pairs)
             return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, thing.name, whole=thing.whole)
         case Entries() | Items(), "copy", []:
             return thing
-        case (Items() | Constant()), "index", [Constant(value=str(wanted))]:
+        case ((Items() | Constant()), "index", [Constant(value=str(wanted))]):
             return _place(world, thing, wanted)
         case Constant(value=str(text)), "split", []:
             return Items(tuple(_known(Constant(part)) for part in text.split()), expression(node), frame, mutable=True)
         case Constant(value=str(text)), "split", [Constant(value=str(by))] if by:
-            return Items(tuple(_known(Constant(part)) for part in text.split(by)), expression(node), frame, mutable=True)
+            return Items(
+                tuple(_known(Constant(part)) for part in text.split(by)), expression(node), frame, mutable=True
+            )
         case Constant(value=str(text)), "lower" | "upper" | "strip", []:
             return Constant(getattr(text, name)())
     return None

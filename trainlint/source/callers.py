@@ -31,7 +31,9 @@ def result(world: World, function: Function, given: Arguments, node: ast.AST, fr
     """What a call of a project's function returns."""
     dressed = decorated(world, function)
     if dressed is not None:
-        receiver = () if function.receiver is None else (Thunk(function.frame.module.tree.body[0], frame, function.receiver),)
+        receiver = (
+            () if function.receiver is None else (Thunk(function.frame.module.tree.body[0], frame, function.receiver),)
+        )
         return world.call(dressed, replace(given, positional=(*receiver, *given.positional)), node, frame)
     inner = activation(world, function, given, node, frame)
     if isinstance(function.node, ast.Lambda):
@@ -312,7 +314,9 @@ def annotated(world: World, name: str, frame: Frame) -> Thing | None:
     places = [*parameters(function), *function.args.kwonlyargs]
     annotation = next((place.annotation for place in places if place.arg == name), None)
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        thing = world.lookup(annotation.value, function, frame.outer or frame) if annotation.value.isidentifier() else None
+        thing = (
+            world.lookup(annotation.value, function, frame.outer or frame) if annotation.value.isidentifier() else None
+        )
     else:
         thing = world.evaluate(annotation, frame.outer or frame) if annotation is not None else None
     return instance(world, thing) if isinstance(thing, Class) else None

@@ -92,6 +92,8 @@ def _imports(world: World, other: Module, module: Module, word: str) -> bool:
         return True
     for full in other.imports.values():
         home, _, last = full.rpartition(".")
-        if (last == word and world.workspace.find(home, other) is module) or world.workspace.find(full, other) is module:
+        if (last == word and world.workspace.find(home, other) is module) or world.workspace.find(
+            full, other
+        ) is module:
             return True
     return False

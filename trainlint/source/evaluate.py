@@ -191,7 +191,9 @@ class Evaluator(World):
                         if each is child and child is node.generators[0]:
                             break
                         if any(isinstance(target, ast.Name) and target.id == name for target in targets(each.target)):
-                            return self._unpacked(each.target, self.element(self.evaluate(each.iter, frame), each.iter), name)
+                            return self._unpacked(
+                                each.target, self.element(self.evaluate(each.iter, frame), each.iter), name
+                            )
                 case ast.stmt():
                     return None
             child, node = node, frame.module.parents.get(node, scope)
@@ -239,7 +241,9 @@ class Evaluator(World):
                 value = self.evaluate(node.value, frame)
             case ast.AugAssign():
                 value = self._augmented(node, binding.name, frame)
-                return SEVERAL if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name) else value
+                return (
+                    SEVERAL if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name) else value
+                )
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return Function(node, frame)
             case ast.ClassDef():
@@ -247,9 +251,13 @@ class Evaluator(World):
             case ast.Import() | ast.ImportFrom():
                 return self._imported(node, binding.name, frame)
             case ast.For() | ast.AsyncFor():
-                return self._unpacked(node.target, self.element(self.evaluate(node.iter, frame), node.iter), binding.name)
+                return self._unpacked(
+                    node.target, self.element(self.evaluate(node.iter, frame), node.iter), binding.name
+                )
             case ast.With() | ast.AsyncWith():
-                item = next(item for item in node.items if item.optional_vars and binding.name in _names(item.optional_vars))
+                item = next(
+                    item for item in node.items if item.optional_vars and binding.name in _names(item.optional_vars)
+                )
                 return self.evaluate(item.context_expr, frame)
             case _:
                 return self._walrus(node, binding.name, frame)
@@ -279,7 +287,9 @@ class Evaluator(World):
         return Unknown("the assignment is not followed")
 
     def _pairwise(self, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List, name: str, frame: Frame) -> Thing:
-        if len(target.elts) != len(value.elts) or any(isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)):
+        if len(target.elts) != len(value.elts) or any(
+            isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)
+        ):
             return self._unpacked(target, self.evaluate(value, frame), name)
         for left, right in zip(target.elts, value.elts):
             if name in _names(left):
@@ -355,7 +365,13 @@ class Evaluator(World):
             case File(module=module):
                 found = self.of_module(self.module_frame(module), name)
                 inner = self.workspace.find(f"{module.name}.{name}", module)
-                return found if found is not None else File(inner) if inner else Unknown(f"{module.name} does not define {name}")
+                return (
+                    found
+                    if found is not None
+                    else File(inner)
+                    if inner
+                    else Unknown(f"{module.name} does not define {name}")
+                )
             case External():
                 return External(canonical(f"{thing.name}.{name}"))
             case Class():
@@ -373,7 +389,9 @@ class Evaluator(World):
                 return Method(thing, name)
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
-                return Opaque(f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence)
+                return Opaque(
+                    f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence
+                )
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
                 return thing if name in ("data", "logits", "values") else thing.but(dim=None)
             case Unknown():
@@ -487,7 +505,9 @@ class Evaluator(World):
             if isinstance(name, ast.Name)
         }
         number = self.workspace.number("turn", id(target), place, frame.number)
-        return Frame(frame.module, frame.function, frame.arguments, frame.receiver, frame.outer, number, {**frame.local, **local})
+        return Frame(
+            frame.module, frame.function, frame.arguments, frame.receiver, frame.outer, number, {**frame.local, **local}
+        )
 
     # Calls
 
@@ -503,7 +523,9 @@ class Evaluator(World):
             return Unknown("the base class is not known")
         function = objects.method(self, receiver.what, name, receiver, after=owner)
         if function is None:
-            return Opaque(f"super().{name}()", f"{id(node)}#{frame.number}", Unknown(f"{name} of a library's base class"))
+            return Opaque(
+                f"super().{name}()", f"{id(node)}#{frame.number}", Unknown(f"{name} of a library's base class")
+            )
         return self.call(function, binding.arguments(self, node, frame), node, frame)
 
     def call(self, thing: Thing, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -548,7 +570,11 @@ class Evaluator(World):
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
-        return Opaque(f"{thing.name}()", f"{id(node)}#{frame.number}", Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}"))
+        return Opaque(
+            f"{thing.name}()",
+            f"{id(node)}#{frame.number}",
+            Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}"),
+        )
 
     def apart(self) -> World:
         known = self.workspace.answers.get(("apart",))

@@ -50,7 +50,12 @@ def _in_table(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
     for origin in number.origins:
         if named and origin.startswith(f"{named}["):
             label = origin[len(named) + 1 : -1].strip("'\"")
-            yield Job(entry_role(label), Proof.TABLE, label, (Step(f"{named}: {number} is {label!r}", layer.classes.table.where),))  # type: ignore[union-attr]
+            yield Job(
+                entry_role(label),
+                Proof.TABLE,
+                label,
+                (Step(f"{named}: {number} is {label!r}", layer.classes.table.where),),
+            )  # type: ignore[union-attr]
     table = _ids(world, layer.classes)
     label = table.label(number.number) if table and number.number is not None else None
     if table is not None and label is not None:
@@ -112,7 +117,10 @@ def _members(world: World, cls: Class) -> Table | None:
     ids: list[tuple[int, str]] = []
     for node in cls.node.body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
                 number = world.apart().evaluate(value, frame)
                 exact = number.number if isinstance(number, Integer) else None
                 ids += [(exact, name)] if exact is not None else []
@@ -235,7 +243,9 @@ def _one_place(target: ast.expr) -> int | None:
     match target:
         case ast.Subscript(slice=ast.Tuple(elts=[*_, ast.Constant(value=int(place))])):
             return place
-        case ast.Subscript(slice=ast.Tuple(elts=[*_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(place)))])):
+        case ast.Subscript(
+            slice=ast.Tuple(elts=[*_, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(place)))])
+        ):
             return -place
     return None
 
@@ -326,8 +336,15 @@ def _appended(module: Module, parent: ast.AST, node: ast.expr) -> Iterator[tuple
         case ast.Call(func=ast.Attribute(attr="append"), args=[only]), _ if only is node:
             yield "", _at_end(module, parent)
         case ast.List(elts=parts) | ast.Tuple(elts=parts), _ if any(isinstance(each, ast.Starred) for each in parts):
-            yield "", _at_end(module, parent) if parts[-1] is node else _at_start(module, parent) if parts[0] is node else None
-        case (ast.List(elts=parts) | ast.Tuple(elts=parts)), ast.BinOp(op=ast.Add()) if parts[-1] is node:
+            yield (
+                "",
+                _at_end(module, parent)
+                if parts[-1] is node
+                else _at_start(module, parent)
+                if parts[0] is node
+                else None,
+            )
+        case ((ast.List(elts=parts) | ast.Tuple(elts=parts)), ast.BinOp(op=ast.Add())) if parts[-1] is node:
             yield "", _at_end(module, holder) if holder.right is parent else _at_start(module, holder)
         case ast.Tuple(), ast.Subscript():
             return

@@ -406,7 +406,9 @@ def _own_metric(world: World, called: Function | External, site: Site, frame: Fr
     layer = _layer(world, Thunk(site.call.args[0], frame))
     call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
     job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
-    return Metric(call, _place(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job)
+    return Metric(
+        call, _place(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
+    )
 
 
 def _trained(world: World, site: Site, frame: Frame) -> Loss | None:

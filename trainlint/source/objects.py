@@ -78,7 +78,9 @@ def marks(node: FunctionDef | ast.ClassDef) -> set[str]:
     return {(dotted(mark) or "").rpartition(".")[2] for mark in calls}
 
 
-def method(world: World, cls: Class, name: str, receiver: Thing | None, *, after: Class | None = None) -> Function | None:
+def method(
+    world: World, cls: Class, name: str, receiver: Thing | None, *, after: Class | None = None
+) -> Function | None:
     """A method by name along the bases; ``after`` starts behind one class, as ``super()`` does."""
     classes = [each for each in lineage(world, cls) if isinstance(each, Class)]
     if after is not None:
@@ -145,9 +147,9 @@ def members(cls: Class) -> list[str]:
 def is_record(world: World, cls: Class) -> bool:
     """Whether annotated fields make the constructor: a dataclass, a NamedTuple, a pydantic or attrs class."""
     known = lineage(world, cls)
-    return any(
-        isinstance(each, External) and each.name in RECORDS for each in known
-    ) or any(isinstance(each, Class) and marks(each.node) & RECORD_MAKERS for each in known)
+    return any(isinstance(each, External) and each.name in RECORDS for each in known) or any(
+        isinstance(each, Class) and marks(each.node) & RECORD_MAKERS for each in known
+    )
 
 
 def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
@@ -168,7 +170,9 @@ def _is_class_variable(node: ast.AnnAssign) -> bool:
 def _is_argument(node: ast.AnnAssign) -> bool:
     """Whether the constructor takes a field: not with ``field(init=False)``."""
     keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
-    return not any(each.arg == "init" and isinstance(each.value, ast.Constant) and not each.value.value for each in keywords)
+    return not any(
+        each.arg == "init" and isinstance(each.value, ast.Constant) and not each.value.value for each in keywords
+    )
 
 
 def field_value(world: World, built: Built, name: str) -> Thing | None:
@@ -185,7 +189,9 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
     frame = class_frame(world, owner)
     step = frame.step(node)
     if node.value is None:
-        return Opaque(name, origin(built, name), given or Unknown(f"{name} has no default", name), least(name), node, (name,))
+        return Opaque(
+            name, origin(built, name), given or Unknown(f"{name} has no default", name), least(name), node, (name,)
+        )
     default = _default(world, node.value, frame)
     origin_name = f"{owner.module.name}.{owner.name}.{name}"
     named = default.named(name, origin_name) if isinstance(default, Integer) else default
@@ -194,7 +200,12 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
 
 def _default(world: World, node: ast.expr, frame: Frame) -> Thing:
     """``field(default=...)`` and ``field(default_factory=...)`` opened."""
-    if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in ("field", "Field", "ib", "attrib"):
+    if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in (
+        "field",
+        "Field",
+        "ib",
+        "attrib",
+    ):
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         if "default" in named:
             return world.evaluate(named["default"], frame)
@@ -255,7 +266,9 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
     assert isinstance(built.what, Class), "an object of the project"
     first, called = None, frozenset[str]()
     for owner, frame in initialisers(world, built):
-        called |= {call.func.attr for call in own_calls(owner.module, _function(frame)) if isinstance(call.func, ast.Attribute)}
+        called |= {
+            call.func.attr for call in own_calls(owner.module, _function(frame)) if isinstance(call.func, ast.Attribute)
+        }
         first = left(world, built, name, owner, frame)
         if first is not None:
             break
@@ -304,7 +317,13 @@ def _left_by_call(world: World, built: Built, name: str, call: ast.Call, frame: 
         return None
     world.asking.add(key)
     try:
-        return left(world, built, name, inner.owner, entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call))
+        return left(
+            world,
+            built,
+            name,
+            inner.owner,
+            entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call),
+        )
     finally:
         world.asking.discard(key)
 
@@ -380,7 +399,9 @@ def _is_used_before(world: World, built: Built, name: str) -> bool:
         return False
     found = final(world, f"{variable}.{name}", scope.body, built.frame)
     first, last = getattr(built.node, "lineno", 0), getattr(found.node, "lineno", 0) if found else 0
-    uses = (node for node in module.loads.get(variable, ()) if first < node.lineno < last and module.scope(node) is scope)
+    uses = (
+        node for node in module.loads.get(variable, ()) if first < node.lineno < last and module.scope(node) is scope
+    )
     return any(isinstance(module.parents.get(node), ast.Call | ast.keyword) for node in uses)
 
 

@@ -130,7 +130,9 @@ class _Survey:
             ast.Nonlocal: self._global,
             ast.Import: self._import,
             ast.ImportFrom: self._from,
-            **dict.fromkeys((ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind),
+            **dict.fromkeys(
+                (ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind
+            ),
             ast.AugAssign: self._augment,
         }
 
@@ -226,7 +228,7 @@ def written_keys(method: str, node: ast.Call) -> tuple[object, ...]:
             return tuple(_key(key) for key in keys)
         case "pop", [key, *_]:
             return (_key(key),)
-        case ("update" | "pop" | "clear" | "popitem"), _:
+        case (("update" | "pop" | "clear" | "popitem"), _):
             return (ANY_KEY,)
     return ()
 
@@ -236,7 +238,9 @@ def _key(node: ast.expr | None) -> object:
 
 
 _LEAVES = frozenset(
-    kind for base in (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for kind in base.__subclasses__()
+    kind
+    for base in (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+    for kind in base.__subclasses__()
 )
 """Nodes without a place of their own: one object stands for all of them."""
 

@@ -25,9 +25,21 @@ CONSTANT = {
     for name in ("zeros", "ones")
     for like in ("", "_like")
 }
-HOW = {"pad_sequence": "padded by pad_sequence with", "pad": "padded by F.pad with", "where": "filled by torch.where with"}
+HOW = {
+    "pad_sequence": "padded by pad_sequence with",
+    "pad": "padded by F.pad with",
+    "where": "filled by torch.where with",
+}
 FULL = {"torch.full", "torch.full_like", "numpy.full", "numpy.full_like"}
-CONSTRUCTORS = {"torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.LongTensor", "torch.Tensor", "numpy.array", "numpy.asarray"}
+CONSTRUCTORS = {
+    "torch.tensor",
+    "torch.as_tensor",
+    "torch.from_numpy",
+    "torch.LongTensor",
+    "torch.Tensor",
+    "numpy.array",
+    "numpy.asarray",
+}
 COUNTED = ("argmin", "argmax")
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
@@ -93,7 +105,9 @@ def _made(name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
 
 def _opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
     last = name.rpartition(".")[2]
-    return Opaque(f"{last}()", f"{name}()@{id(node)}#{frame.number}", Unknown(f"what {name} returns is not known"), node=node)
+    return Opaque(
+        f"{last}()", f"{name}()@{id(node)}#{frame.number}", Unknown(f"what {name} returns is not known"), node=node
+    )
 
 
 def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
@@ -114,7 +128,9 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
     if name in PADDERS:
         fill = given.keywords.get("padding_value") or (given.positional[2] if len(given.positional) > 2 else None)
         base = _of_values(world, first, node, frame)
-        zero = replace(base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, HOW[last])))
+        zero = replace(
+            base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, HOW[last]))
+        )
         return _filled(world, base, fill, node, frame, last) if fill else zero
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
         layer = first.layer if isinstance(first, Tensor) else STILL_OPEN
@@ -129,7 +145,16 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         return Tensor(_tied(world, world.force(given.positional[1])))
     if name in (f"{F}.one_hot", "torch.einsum", "torch.matmul", "torch.bmm", f"{F}.embedding"):
         return Tensor(Unknown(f"{last} makes the logits"))
-    if last in ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops") and isinstance(first, Tensor):
+    if last in (
+        "transpose",
+        "permute",
+        "reshape",
+        "flatten",
+        "rearrange",
+        "movedim",
+        "swapaxes",
+        "einops",
+    ) and isinstance(first, Tensor):
         return _moved(world, first, last, replace(given, positional=given.positional[1:]))
     return None
 
@@ -250,7 +275,9 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
 
 def _layer(world: World, built: Built) -> Layer | Unknown:
     assert isinstance(built.what, External)
-    parameter = "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
+    parameter = (
+        "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
+    )
     given = library_argument(built.arguments, built.what.name, parameter)
     if not isinstance(given, Thunk):
         return given or Unknown(f"{built.name} is made without {parameter}")
@@ -273,7 +300,12 @@ def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame:
         if place < len(members) - 1 and not _keeps_after(world, members[place + 1 :]):
             continue
         thunk = Thunk(builtin.expression(node), frame, value)
-        value = world.call(inner, Arguments((thunk,)), node, replace(frame, number=world.workspace.number("member", place, id(built.node), frame.number)))
+        value = world.call(
+            inner,
+            Arguments((thunk,)),
+            node,
+            replace(frame, number=world.workspace.number("member", place, id(built.node), frame.number)),
+        )
     return value
 
 
@@ -335,9 +367,20 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
     label = thing.label or thing.name if isinstance(thing, Built) else getattr(thing, "name", "it")
     who = f"{id(thing.node)}#{thing.frame.number}" if isinstance(thing, Built) else f"@{id(node)}"
     why = Unknown(f"what {label}.{name}() returns is not known")
-    texts = tuple(each.value for thunk in given.positional if isinstance(each := world.force(thunk), Constant) and isinstance(each.value, str))
+    texts = tuple(
+        each.value
+        for thunk in given.positional
+        if isinstance(each := world.force(thunk), Constant) and isinstance(each.value, str)
+    )
     key = ",".join(texts) if texts and len(texts) == len(given.positional) else f"@{id(node)}#{frame.number}"
-    return Opaque(f"{label}.{name}({key if texts else ''})", f"{who}.{name}({key})", why, least(name), node, (*texts, name) if texts else ())
+    return Opaque(
+        f"{label}.{name}({key if texts else ''})",
+        f"{who}.{name}({key})",
+        why,
+        least(name),
+        node,
+        (*texts, name) if texts else (),
+    )
 
 
 def _is_padding(world: World, mask: Thunk, value: Thunk) -> bool:
@@ -352,7 +395,17 @@ def _is_padding(world: World, mask: Thunk, value: Thunk) -> bool:
 
 def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A tensor's method on something open: what it marks is known all the same."""
-    if name in ("masked_fill", "masked_fill_", "fill_", "argmax", "argmin", "multinomial", "new_full", "new_zeros", "new_ones"):
+    if name in (
+        "masked_fill",
+        "masked_fill_",
+        "fill_",
+        "argmax",
+        "argmin",
+        "multinomial",
+        "new_full",
+        "new_zeros",
+        "new_ones",
+    ):
         why = Unknown(f"the logits come from {thing.name}: {thing.why.reason}", thing.why.settle)
         return _tensor_method(world, Tensor(why, None, evidence=thing.evidence), name, given, node, frame)
     return thing
@@ -458,7 +511,11 @@ def _where_to(dim: int | None, name: str, numbers: list[int | None]) -> int | No
     if dim is None or None in numbers:
         return None
     if name == "permute":
-        return 1 if dim == -1 and len(numbers) > 2 and numbers[1] in (len(numbers) - 1, -1) else (-1 if dim == 1 and numbers and numbers[-1] == 1 else None)
+        return (
+            1
+            if dim == -1 and len(numbers) > 2 and numbers[1] in (len(numbers) - 1, -1)
+            else (-1 if dim == 1 and numbers and numbers[-1] == 1 else None)
+        )
     known = [number for number in numbers if number is not None]
     return {-1: 1, 1: -1}.get(dim) if 1 in known and (-1 in known or 2 in known) else None
 
@@ -530,15 +587,24 @@ def _element_at(world: World, value: Thing, place: Integer | Unknown) -> Thing:
     if isinstance(value, Repeated):
         return world.force(value.element)
     number = place.number if isinstance(place, Integer) else None
-    if isinstance(value, Items) and number is not None and value.whole and -len(value.elements) <= number < len(value.elements):
+    if (
+        isinstance(value, Items)
+        and number is not None
+        and value.whole
+        and -len(value.elements) <= number < len(value.elements)
+    ):
         return world.force(value.elements[number])
     if isinstance(value, Constant) and isinstance(value.value, str) and number is not None:
-        return Constant(value.value[number]) if -len(value.value) <= number < len(value.value) else Unknown("past the end")
+        return (
+            Constant(value.value[number]) if -len(value.value) <= number < len(value.value) else Unknown("past the end")
+        )
     return Unknown("the element is not known")
 
 
 def _slice_of_items(world: World, value: Thing, cut: ast.Slice, frame: Frame) -> Thing:
-    ends = [None if end is None else world.integer(world.evaluate(end, frame)) for end in (cut.lower, cut.upper, cut.step)]
+    ends = [
+        None if end is None else world.integer(world.evaluate(end, frame)) for end in (cut.lower, cut.upper, cut.step)
+    ]
     numbers = [end.number if isinstance(end, Integer) else None for end in ends]
     if any(end is not None and number is None for end, number in zip(ends, numbers)):
         return Unknown("a slice with open ends")
@@ -579,7 +645,9 @@ def _entry_of_opaque(world: World, value: Opaque, node: ast.Subscript, frame: Fr
     words = (name,) if name else value.words
     minimum = least(name) if name else None
     shown = label if not label.startswith("@") else "..."
-    return replace(value, name=f"{value.name}[{shown}]", origin=f"{value.origin}[{label}]", words=words, minimum=minimum, node=node)
+    return replace(
+        value, name=f"{value.name}[{shown}]", origin=f"{value.origin}[{label}]", words=words, minimum=minimum, node=node
+    )
 
 
 def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> Tensor:
@@ -655,5 +723,3 @@ def _tied(world: World, weight: Thing) -> Layer | Unknown:
     if isinstance(weight, Method) and weight.name == "weight" and isinstance(weight.thing, Built):
         return _layer(world, weight.thing)
     return Unknown("a product of matrices makes the logits")
-
-

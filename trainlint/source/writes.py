@@ -21,7 +21,9 @@ def own_calls(module: Module, function: FunctionDef) -> tuple[ast.Call, ...]:
         known = tuple(
             node
             for node in ast.walk(function)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and dotted(node.func.value) == receiver
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and dotted(node.func.value) == receiver
         )
         known = tuple(sorted(known, key=lambda call: (call.lineno, call.col_offset)))
         module.kept["own calls", function] = known
