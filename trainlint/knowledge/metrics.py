@@ -11,9 +11,7 @@ NAMES = (
     "PrecisionRecallCurve", "ROC", "ExactMatch", "Dice", "IoU",
 )  # fmt: skip
 
-CLASSES = tuple(
-    f"torchmetrics.{prefix}{name}" for name in NAMES for prefix in ("", "Multiclass")
-)
+CLASSES = tuple(f"torchmetrics.{prefix}{name}" for name in NAMES for prefix in ("", "Multiclass"))
 """Metric classes; all of them take ``num_classes`` and ``ignore_index``."""
 
 FUNCTIONS = tuple(

@@ -8,5 +8,12 @@ TRAINERS = frozenset(
 IGNORE_INDEX = -100
 """What every model of the library skips in ``labels`` (transformers 5, loss/loss_utils.py)."""
 
-MODELS = ("ForCausalLM", "ForMaskedLM", "ForConditionalGeneration", "ForSeq2SeqLM", "LMHeadModel", "ForTokenClassification")
+MODELS = (
+    "ForCausalLM",
+    "ForMaskedLM",
+    "ForConditionalGeneration",
+    "ForSeq2SeqLM",
+    "LMHeadModel",
+    "ForTokenClassification",
+)
 """How the names of models end that take ``labels`` per token."""

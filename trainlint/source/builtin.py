@@ -11,8 +11,23 @@ from trainlint.source import arithmetic, objects
 from trainlint.source.binding import argument
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
-    Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Opaque,
-    Partial, Repeated, Tensor, Thing, Thunk,
+    Arguments,
+    Binding,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    File,
+    Frame,
+    Function,
+    Items,
+    Opaque,
+    Partial,
+    Repeated,
+    Tensor,
+    Thing,
+    Thunk,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Step, Symbol, Table, Unknown

@@ -10,8 +10,25 @@ from trainlint.knowledge import canonical
 from trainlint.source import arithmetic, binding, builtin, callers, containers, names, objects, tensors
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
 from trainlint.source.things import (
-    Arguments, Binding, Built, Class, Constant, Entries, External, File, Frame, Function, Items, Method, Opaque,
-    Partial, Repeated, Tensor, Thing, Thunk, backed,
+    Arguments,
+    Binding,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    File,
+    Frame,
+    Function,
+    Items,
+    Method,
+    Opaque,
+    Partial,
+    Repeated,
+    Tensor,
+    Thing,
+    Thunk,
+    backed,
 )  # fmt: skip
 from trainlint.source.world import Path, World
 from trainlint.value import Integer, Unknown

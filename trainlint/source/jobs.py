@@ -19,7 +19,7 @@ QUIET = (Role.PAD, Role.VOID, Role.START)
 NAMED = (Role.END, *QUIET, Role.BLANK, Role.NO_OBJECT)
 
 
-def job(world: World, number: Integer, layer: Layer) -> Job | None | Unknown:
+def job(world: World, number: Integer, layer: Layer) -> Job | Unknown | None:
     """The strongest job that can be shown; a role without a job if only that is known; None if nothing is.
 
     A use beats a table, and a table beats a name. A start symbol by use has no job whatever its label is.

@@ -20,7 +20,19 @@ from trainlint.source.objects import marks, method, methods
 from trainlint.source.summary import Module, dotted
 from trainlint.source.text import Fault
 from trainlint.source.things import (
-    Arguments, Built, Class, Constant, Entries, External, Frame, Function, Opaque, Partial, Tensor, Thing, Thunk,
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    Frame,
+    Function,
+    Opaque,
+    Partial,
+    Tensor,
+    Thing,
+    Thunk,
 )  # fmt: skip
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import MOST_WORLDS, Path, World, worlds
@@ -368,7 +380,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     )
 
 
-def _blank(job: Job | None | Unknown, layer: Layer | Unknown) -> Job | None | Unknown:
+def _blank(job: Job | Unknown | None, layer: Layer | Unknown) -> Job | Unknown | None:
     """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter."""
     if not isinstance(job, Job) or job.label not in DASHES or isinstance(layer, Unknown):
         return job
@@ -473,7 +485,7 @@ def _span(applied: Applied) -> Span | None:
 
 def _job(
     world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
-) -> Job | None | Unknown:
+) -> Job | Unknown | None:
     """What the index is for; asked only where it is a class, or where targets are known to take it."""
     if isinstance(number, Unknown):
         return None

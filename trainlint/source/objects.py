@@ -11,7 +11,20 @@ from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import final
 from trainlint.source.summary import bound, dotted
 from trainlint.source.things import (
-    Arguments, Binding, Built, Class, Constant, External, Frame, Function, Method, Opaque, Thing, Thunk, backed, identity,
+    Arguments,
+    Binding,
+    Built,
+    Class,
+    Constant,
+    External,
+    Frame,
+    Function,
+    Method,
+    Opaque,
+    Thing,
+    Thunk,
+    backed,
+    identity,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.source.writes import from_outside, own_calls

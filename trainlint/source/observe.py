@@ -13,7 +13,6 @@ from trainlint.source.sift import relevant
 from trainlint.source.text import Fault, read
 from trainlint.source.workspace import Workspace
 
-
 DEEPEST_PYTHON = 3000
 """Python frames that the evaluator's own budget may need."""
 

@@ -12,8 +12,23 @@ from trainlint.source import builtin, command_line, objects
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
-    Arguments, Binding, Built, Class, Constant, Entries, External, Frame, Items, Method, Opaque, Partial, Repeated,
-    Tensor, Thing, Thunk, identity,
+    Arguments,
+    Binding,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    Frame,
+    Items,
+    Method,
+    Opaque,
+    Partial,
+    Repeated,
+    Tensor,
+    Thing,
+    Thunk,
+    identity,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
@@ -97,7 +112,7 @@ def _entries(given: Arguments, node: ast.AST, frame: Frame) -> Thing:
 def _made(name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A library's class makes an object; anything else of a library is itself wherever it goes."""
     last = name.rpartition(".")[2]
-    known = name in SIGNATURES or name.startswith("torch.nn.") and last[:1].isupper()
+    known = name in SIGNATURES or (name.startswith("torch.nn.") and last[:1].isupper())
     if known or name in command_line.PARSERS or name == "torch.utils.data.DataLoader" or last[:1].isupper():
         return Built(External(name), given, node, frame)
     return _opaque(name, node, frame)

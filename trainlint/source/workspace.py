@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from trainlint.source.summary import Module, summarize
 from trainlint.source.text import Fault, parse, rows
 
-
 MOST_FILES = 48
 """Files that one reverse query may read."""
 
