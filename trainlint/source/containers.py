@@ -8,13 +8,19 @@ from dataclasses import replace
 
 from trainlint.source.binding import parameters
 from trainlint.source.summary import Module, Scope, dotted, last
-from trainlint.source.things import Binding, Entries, Frame, Function, Items, Repeated, Thing, Thunk
+from trainlint.source.things import Binding, Built, Entries, External, Frame, Function, Items, Repeated, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Unknown
+
+MODULES = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
+OPTIONS = ("ignore_index", "blank", "reduction")
+"""What a program may set on a loss after it was made."""
 
 
 def changed(world: World, thing: Thing, binding: Binding, frame: Frame) -> Thing:
     """A container that something may change after its definition is no longer whole."""
+    if isinstance(thing, Built) and isinstance(thing.what, External) and _is_rewritten(thing.what.name, binding.name, frame):
+        return replace(thing, arguments=None)
     if not isinstance(thing, Items | Entries) or (isinstance(thing, Items) and not thing.mutable):
         return thing
     word = binding.name.rpartition(".")[2]
@@ -30,6 +36,14 @@ def changed(world: World, thing: Thing, binding: Binding, frame: Frame) -> Thing
     if not thing.elements and len(grown) == 1:
         return Repeated(Thunk(grown[0], frame), Unknown("the list grows in a loop"), thing.node)
     return replace(thing, whole=False, tail=Thunk(grown[-1], frame))
+
+
+def _is_rewritten(kind: str, name: str, frame: Frame) -> bool:
+    """Whether an object of a library is no longer what it was made as: a member is put in, an option is set."""
+    module = frame.module
+    if kind in MODULES:
+        return name.rpartition(".")[2] in module.changed
+    return kind.startswith("torch.nn.") and any(f"{name}.{option}" in module.stored for option in OPTIONS)
 
 
 def _appended(name: str, frame: Frame) -> list[ast.expr]:

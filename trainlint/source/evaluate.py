@@ -432,10 +432,12 @@ class Evaluator(World):
             decided = names.truth(self, node, frame)
             return Unknown("the test is open") if decided is None else Constant(decided)
         value = self.evaluate(node.operand, frame)
-        if isinstance(value, Tensor) or not isinstance(node.op, ast.USub):
+        if isinstance(value, Tensor):
             return value
         number = self.integer(value)
-        return -number if isinstance(number, Integer) else number
+        if isinstance(number, Unknown) or isinstance(node.op, ast.UAdd):
+            return number
+        return -number if isinstance(node.op, ast.USub) else -number - Integer.exact(1)
 
     def _junction(self, node: ast.BoolOp, frame: Frame) -> Thing:
         """``a or b``: the first that decides; an open one is a fork between it and the rest."""
@@ -452,11 +454,9 @@ class Evaluator(World):
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Thing:
         unsure = Unknown("the comparison is open")
-        if len(node.ops) != 1:
-            return unsure
-        left, right = self.evaluate(node.left, frame), self.evaluate(node.comparators[0], frame)
-        decided = builtin.compared(self, node.ops[0], left, right)
-        return unsure if decided is None else Constant(decided)
+        sides = [self.evaluate(each, frame) for each in (node.left, *node.comparators)]
+        answers = [builtin.compared(self, op, left, right) for op, left, right in zip(node.ops, sides, sides[1:])]
+        return Constant(False) if False in answers else unsure if None in answers else Constant(True)
 
     def _items(self, node: ast.expr, parts: list[ast.expr], frame: Frame) -> Items:
         elements: list[Thunk] = []
@@ -582,7 +582,9 @@ class Evaluator(World):
     def _apply(self, thing: Built, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         """A module of the project is called: its ``forward``, or ``__call__``."""
         assert isinstance(thing.what, Class)
-        for name in ("forward", "__call__"):
+        if objects.written_outside(self, thing, "forward") is not None:
+            return Unknown(f"the forward of {thing.name} is replaced")
+        for name in ("__call__", "forward"):
             function = objects.method(self, thing.what, name, thing)
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)

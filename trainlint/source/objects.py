@@ -102,9 +102,17 @@ def method(
     for each in classes:
         node = methods(each).get(name)
         if node is not None:
-            bound = None if "staticmethod" in marks(node) else each if "classmethod" in marks(node) else receiver
+            bound = None if "staticmethod" in marks(node) else _kind(receiver, cls) if "classmethod" in marks(node) else receiver
             return Function(node, class_frame(world, each), bound, each)
     return None
+
+
+def _kind(receiver: Thing | None, cls: Class) -> Thing:
+    """The class that a class method is called on."""
+    match receiver:
+        case Built(what=Class() as kind):
+            return kind
+    return receiver if isinstance(receiver, Class) else cls
 
 
 def class_attribute(world: World, cls: Class, name: str) -> Thing | None:
@@ -115,7 +123,7 @@ def class_attribute(world: World, cls: Class, name: str) -> Thing | None:
         frame = class_frame(world, each)
         found = final(world, name, each.node.body, frame)
         if found and isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
-            bound = each if "classmethod" in marks(found.node) else None
+            bound = cls if "classmethod" in marks(found.node) else None
             return Function(found.node, frame, bound, each)
         if found:
             value = world.bound_value(found, name, frame)
@@ -152,7 +160,7 @@ def _counted(world: World, cls: Class, name: str) -> int:
 
 
 def members(cls: Class) -> list[str]:
-    """The names of an enum's members, in order."""
+    """The names of an enum's members and of their aliases, in order."""
     names = (node.targets[0] for node in cls.node.body if isinstance(node, ast.Assign))
     return [name.id for name in names if isinstance(name, ast.Name) and not name.id.startswith("_")]
 
@@ -282,8 +290,9 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
         called |= {
             call.func.attr for call in own_calls(owner.module, _function(frame)) if isinstance(call.func, ast.Attribute)
         }
-        first = left(world, built, name, owner, frame)
-        if first is not None:
+        value = left(world, built, name, owner, frame)
+        first = value if value is not None else first
+        if first is not None and not _base_is_last(owner, _function(frame), name):
             break
     is_value = first is None or isinstance(first, Constant | Integer)
     later = [
@@ -298,6 +307,14 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
         answers.append(answers[0])
     taken = world.choose("branch", ("attribute", id(built.node), built.frame.number, name), answers)
     return later[taken][1] if taken < len(later) else first
+
+
+def _base_is_last(owner: Class, init: FunctionDef, name: str) -> bool:
+    """Whether the ``__init__`` of the base runs after an attribute is written, and may write it again."""
+    upward = _call_of_base(init)
+    path = f"{_first(init)}.{name}"
+    writes = (node.lineno for node in ast.walk(init) if isinstance(node, ast.stmt) and path in bound(node))
+    return upward is not None and path in owner.module.stored and max(writes, default=upward.lineno) < upward.lineno
 
 
 def _function(frame: Frame) -> FunctionDef:
@@ -426,7 +443,7 @@ def _variable(built: Built) -> str | None:
     return None
 
 
-def _written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
+def written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
     """A statement that writes the attribute where the order of things is not followed: in another function, in a loop."""
     assert isinstance(built.what, Class), "an object of the project"
     classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
@@ -447,7 +464,7 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     found = _written_after(world, built, name)
     if found is not None and not _is_used_before(world, built, name):
         return found
-    outside = _written_outside(world, built, name)
+    outside = written_outside(world, built, name)
     if outside is not None:
         return Unknown(f"{built.name}.{name} is also written in line {outside.lineno}", f"{built.name}.{name}")
     found = instance_attribute(world, built, name)

@@ -87,7 +87,7 @@ class Module:
 CHANGES = frozenset(
     {
         "append", "extend", "insert", "update", "pop", "add", "remove", "setdefault", "clear", "sort", "reverse",
-        "discard", "popitem",
+        "discard", "popitem", "add_module", "register_module",
     }
 )  # fmt: skip
 """Methods after which a container is no longer what was written down."""
