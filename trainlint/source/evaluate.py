@@ -582,7 +582,7 @@ class Evaluator(World):
     def _apply(self, thing: Built, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         """A module of the project is called: its ``forward``, or ``__call__``."""
         assert isinstance(thing.what, Class)
-        if objects.written_outside(self, thing, "forward") is not None:
+        if objects.replaced(self, thing, "forward"):
             return Unknown(f"the forward of {thing.name} is replaced")
         for name in ("__call__", "forward"):
             function = objects.method(self, thing.what, name, thing)

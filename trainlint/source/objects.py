@@ -27,7 +27,7 @@ from trainlint.source.things import (
     identity,
 )  # fmt: skip
 from trainlint.source.world import World
-from trainlint.source.writes import from_outside, own_calls
+from trainlint.source.writes import by_any_name, from_outside, own_calls
 from trainlint.value import Integer, Step, Unknown
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
@@ -421,6 +421,22 @@ def _written_after(world: World, built: Built, name: str) -> Thing | None:
     return world.bound_value(found, path, built.frame) if found and found.name == path else None
 
 
+def replaced(world: World, built: Built, name: str) -> bool:
+    """Whether a method of an object may be another function by the time it is called."""
+    return _written_after(world, built, name) is not None or written_outside(world, built, name) is not None
+
+
+def _doubted(world: World, built: Built, value: Thing) -> Thing:
+    """An attribute that ``setattr`` with an open name may have written over."""
+    assert isinstance(built.what, Class), "an object of the project"
+    classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
+    for module, statement in by_any_name(world, classes):
+        if not isinstance(value, Integer | Constant):
+            return Unknown(f"setattr in line {statement.lineno} may write over it")
+        value = assumed_by(value, module.step(statement))
+    return value
+
+
 def _is_used_before(world: World, built: Built, name: str) -> bool:
     """Whether the object is called or passed on before the attribute is written: then both values may be seen."""
     module, variable = built.frame.module, _variable(built) or ""
@@ -468,18 +484,15 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     if outside is not None:
         return Unknown(f"{built.name}.{name} is also written in line {outside.lineno}", f"{built.name}.{name}")
     found = instance_attribute(world, built, name)
-    if found is not None:
-        return found
-    if is_record(world, built.what):
+    if found is None and is_record(world, built.what):
         found = field_value(world, built, name)
-        if found is not None:
-            return found
+    if found is None and function is None:
+        found = class_attribute(world, built.what, name)
+    if found is not None:
+        return _doubted(world, built, found)
     if function is not None:
         is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
         return _computed(world, built, name, function) if is_property else function
-    found = class_attribute(world, built.what, name)
-    if found is not None:
-        return found
     if any(isinstance(each, External) for each in lineage(world, built.what)):
         return Method(built, name)
     why = Unknown(f"{built.name} is not seen to set {name}", f"{built.name}.{name}")

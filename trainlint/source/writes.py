@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from trainlint.source.summary import Module, dotted
+from trainlint.source.summary import ANY_KEY, Module, dotted
 from trainlint.source.things import Built, Class, Thing
 from trainlint.source.world import Path, World
 
@@ -41,6 +41,29 @@ def from_outside(world: World, classes: tuple[Class, ...], name: str) -> tuple[W
     return known
 
 
+def by_any_name(world: World, classes: tuple[Class, ...]) -> tuple[Write, ...]:
+    """The statements that may write any attribute of an object of these classes: ``setattr(config, key, value)``."""
+    key = ("written by any name", classes[0].node)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        world.workspace.answers[key] = ()
+        nodes = {each.node for each in classes}
+        modules = dict.fromkeys(
+            module
+            for each in classes
+            for word in ("setattr(", "__dict__", "vars(")
+            for module in world.workspace.mentions_both(word, each.name)
+        )
+        known = tuple(
+            (module, statement)
+            for module in modules
+            for target, statement in _targets(module).get(ANY_KEY, ())
+            if _concerns(world, module, target, nodes)
+        )
+        world.workspace.answers[key] = known
+    return known
+
+
 def _outside(world: World, classes: tuple[Class, ...], name: str) -> Iterator[Write]:
     nodes = {each.node for each in classes}
     for module in world.workspace.writers(name):
@@ -67,6 +90,12 @@ def _written(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield name, value
         case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), _]):
             yield name, target
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, _, _]):
+            yield ANY_KEY, target
+        case ast.Call(func=ast.Attribute(value=table, attr="update")) | ast.Subscript(value=table, ctx=ast.Store()):
+            match table:
+                case ast.Attribute(value=target, attr="__dict__") | ast.Call(func=ast.Name(id="vars"), args=[target]):
+                    yield ANY_KEY, target
 
 
 def _statement(module: Module, node: ast.AST) -> ast.stmt:
