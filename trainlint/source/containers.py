@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trainlint.source.binding import parameters
 from trainlint.source.summary import Module, Scope, dotted, last
-from trainlint.source.things import Binding, Built, Entries, External, Frame, Function, Items, Repeated, Thing, Thunk
+from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Function, Items, Repeated, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Unknown
 
@@ -19,8 +19,8 @@ OPTIONS = ("ignore_index", "blank", "reduction")
 
 def changed(world: World, thing: Thing, binding: Binding, frame: Frame) -> Thing:
     """A container that something may change after its definition is no longer whole."""
-    if isinstance(thing, Built) and isinstance(thing.what, External) and _is_rewritten(thing.what.name, binding.name, frame):
-        return replace(thing, arguments=None)
+    if isinstance(thing, Built):
+        return _rewritten(thing, binding.name, frame)
     if not isinstance(thing, Items | Entries) or (isinstance(thing, Items) and not thing.mutable):
         return thing
     word = binding.name.rpartition(".")[2]
@@ -38,12 +38,15 @@ def changed(world: World, thing: Thing, binding: Binding, frame: Frame) -> Thing
     return replace(thing, whole=False, tail=Thunk(grown[-1], frame))
 
 
-def _is_rewritten(kind: str, name: str, frame: Frame) -> bool:
-    """Whether an object of a library is no longer what it was made as: a member is put in, an option is set."""
-    module = frame.module
-    if kind in MODULES:
-        return name.rpartition(".")[2] in module.changed
-    return kind.startswith("torch.nn.") and any(f"{name}.{option}" in module.stored for option in OPTIONS)
+def _rewritten(thing: Built, name: str, frame: Frame) -> Built:
+    """An object of a library that is no longer what it was made as: a member is put in, an option is set."""
+    kind, module = thing.what.name, frame.module
+    if kind in MODULES and name.rpartition(".")[2] in module.changed:
+        return replace(thing, arguments=None)
+    if kind.startswith("torch.nn.") and any(f"{name}.{option}" in module.stored for option in OPTIONS):
+        open_ones = Thunk(ast.Constant(None), frame, Unknown(f"an option of {name} is set after it was made"))
+        return replace(thing, arguments=Arguments(double_stars=(open_ones,)))
+    return thing
 
 
 def _appended(name: str, frame: Frame) -> list[ast.expr]:
