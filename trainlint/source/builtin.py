@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Fill
 from trainlint.source import arithmetic, objects
 from trainlint.source.binding import argument
-from trainlint.source.summary import dotted
+from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments,
     Binding,
@@ -46,10 +46,12 @@ MOST_TURNS = 4
 def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
     """The elements of a whole sequence; None where some may be missing."""
     match thing:
+        case Items(whole=True, node=ast.Set() | ast.SetComp()):
+            return _once(world, thing.elements)
         case Items(whole=True):
             return thing.elements
         case Entries(whole=True):
-            return tuple(key for key, _ in thing.pairs)
+            return _once(world, tuple(key for key, _ in thing.pairs))
         case Constant(value=str(text)) if len(text) <= MOST_TEXT:
             nowhere = ast.Constant(text)
             return tuple(Thunk(nowhere, _nowhere(), Constant(letter)) for letter in text)
@@ -57,8 +59,19 @@ def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
             return tuple(_known(Integer.exact(place)) for place in range(start, start + count))
         case Class() if objects.is_enum(world, thing):
             names = objects.members(thing)
-            return tuple(_known(objects.class_attribute(world, thing, name) or Unknown("no value")) for name in names)
+            values = (objects.class_attribute(world, thing, name) or Unknown("no value") for name in names)
+            return _once(world, tuple(_known(value) for value in values))
     return None
+
+
+def _once(world: World, elements: tuple[Thunk, ...]) -> tuple[Thunk, ...] | None:
+    """Elements that a set or a dictionary keeps once each; None where two may be equal."""
+    if len(elements) < 2:
+        return elements
+    keys = [_key(world.force(each)) for each in elements]
+    if None in keys:
+        return None
+    return tuple(dict(zip(keys, elements)).values())
 
 
 def _nowhere() -> Frame:
@@ -138,7 +151,7 @@ def table_of(world: World, thing: Thing) -> Table | None:
         case Entries(whole=True):
             pairs = [(world.force(key), world.force(value)) for key, value in thing.pairs]
             entries = [entry for key, value in pairs if (entry := _entry(world, key, value)) is not None]
-            size = len(pairs)
+            size = len(sequence(world, thing) or pairs)
         case Class() if objects.is_enum(world, thing):
             named = [(name, objects.class_attribute(world, thing, name)) for name in objects.members(thing)]
             entries = [(number.constant, name) for name, value in named if isinstance(number := value, Integer)]
@@ -278,7 +291,7 @@ def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> T
 
 
 def _repeated(world: World, left: Items, right: Thing, node: ast.BinOp) -> Thing:
-    times = world.integer(right)
+    times = _none_or_more(world.integer(right))
     if len(left.elements) != 1:
         return Unknown("a repeated list is not followed")
     return Repeated(left.elements[0], times, node)
@@ -357,34 +370,6 @@ def _among(world: World, text: str, items: Items) -> bool | None:
     return text in [each.value for each in values if isinstance(each, Constant)]
 
 
-def mutated(thing: Thing, binding: Binding, frame: Frame) -> Thing:
-    """A container that something may change after its definition is no longer whole."""
-    if isinstance(thing, Items) and not thing.mutable:
-        return thing
-    if not isinstance(thing, Items | Entries) or not thing.whole:
-        return thing
-    tail = binding.name.rpartition(".")[2]
-    if tail not in frame.module.changed:
-        return thing
-    grown = _appended(binding.name, frame) if isinstance(thing, Items) else []
-    if isinstance(thing, Items) and grown:
-        if not thing.elements and len(grown) == 1:
-            return Repeated(Thunk(grown[0], frame), Unknown("the list grows in a loop"), thing.node)
-        return replace(thing, whole=False, tail=Thunk(grown[-1], frame))
-    return replace(thing, whole=False)
-
-
-def _appended(name: str, frame: Frame) -> list[ast.expr]:
-    """What the scope appends to a list."""
-    scope = frame.function or frame.module.tree
-    found: list[ast.expr] = []
-    for node in ast.walk(scope):
-        match node:
-            case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if dotted(value) == name:
-                found.append(only)
-    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
-
-
 def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """A call of a builtin; None where it is not known."""
     values = [world.force(each) for each in given.positional]
@@ -393,21 +378,23 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
             return length(world, thing)
         case "int" | "abs" | "round" | "float", [thing]:
             return _number(world, name, thing)
-        case "max" | "min", [_, _, *_]:
+        case "max" | "min", [_, _, *_] if not given.keywords:
             return _extreme(world, name, values)
         case "sum", [thing]:
             return _sum(world, thing)
         case "range", [stop]:
-            return Repeated(_known(SEVERAL), world.integer(stop), expression(node), 0)
+            return Repeated(_known(SEVERAL), _none_or_more(world.integer(stop)), expression(node), 0)
         case "range", [start, stop]:
             return _range(world, start, stop, node)
         case "tuple" | "list" | "sorted" | "set" | "frozenset" | "reversed", [thing]:
-            return _remade(world, name, thing, node, frame)
+            return _remade(world, name, thing, given, node, frame)
         case "dict", []:
             pairs = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
             return Entries(pairs, expression(node), frame, whole=not given.double_stars)
         case "dict", [Entries() as entries]:
-            return entries
+            assert isinstance(entries, Entries), "matched"
+            extra = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
+            return replace(entries, pairs=(*entries.pairs, *extra), whole=entries.whole and not given.double_stars)
         case "enumerate", [thing]:
             return _enumerated(world, thing, node, frame)
         case "zip", [first, second]:
@@ -429,7 +416,14 @@ def _range(world: World, start: Thing, stop: Thing, node: ast.AST) -> Thing:
     first, last = world.integer(start), world.integer(stop)
     if isinstance(first, Unknown) or isinstance(last, Unknown):
         return Repeated(_known(SEVERAL), Unknown("the range is open"), expression(node))
-    return Repeated(_known(SEVERAL), last - first, expression(node), first.number)
+    return Repeated(_known(SEVERAL), _none_or_more(last - first), expression(node), first.number)
+
+
+def _none_or_more(length: Integer | Unknown) -> Integer | Unknown:
+    """A length: a negative one counts as nothing."""
+    return (
+        Integer.exact(0) if isinstance(length, Integer) and length.number is not None and length.number < 0 else length
+    )
 
 
 def _number(world: World, name: str, thing: Thing) -> Thing:
@@ -470,11 +464,11 @@ def _sum(world: World, thing: Thing) -> Thing:
     return total
 
 
-def _remade(world: World, name: str, thing: Thing, node: ast.AST, frame: Frame) -> Thing:
+def _remade(world: World, name: str, thing: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     if isinstance(thing, Repeated) and name in ("list", "tuple"):
         return thing
     parts = sequence(world, thing)
-    if parts is None:
+    if parts is None or given.keywords:
         return _open(name, node, frame)
     if name in ("set", "frozenset", "sorted"):
         return _distinct(world, name, parts, node, frame)
@@ -588,6 +582,8 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
     wanted = _key(key)
     if wanted is None:
         return Unknown("the key is open")
+    if wanted in entries.changed or ANY_KEY in entries.changed:
+        return Unknown(f"the entry {wanted!r} may be written over")
     for name, value in reversed(entries.pairs):
         known = _key(world.force(name))
         if known is None:
@@ -604,8 +600,10 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
 
 def _key(thing: Thing) -> object:
     match thing:
-        case Constant(value=str(value)):
+        case Constant(value=str() | float() | bytes() as value):
             return value
         case Integer(terms=(), constant=number):
             return number
+        case External(name=name):
+            return name
     return None

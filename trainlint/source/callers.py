@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trainlint.source import objects
 from trainlint.source.binding import arguments, parameters
 from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, statement
 from trainlint.source.summary import FunctionNode, Module, last
-from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Partial, Thing, identity
+from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Partial, Thing, Thunk, identity
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Unknown
 
@@ -29,6 +29,10 @@ class Caller:
 
 def result(world: World, function: Function, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """What a call of a project's function returns."""
+    dressed = decorated(world, function)
+    if dressed is not None:
+        receiver = () if function.receiver is None else (Thunk(ast.Constant(None), frame, function.receiver),)
+        return world.call(dressed, replace(given, positional=(*receiver, *given.positional)), node, frame)
     inner = activation(world, function, given, node, frame)
     if isinstance(function.node, ast.Lambda):
         return world.evaluate(function.node.body, inner)
@@ -36,6 +40,18 @@ def result(world: World, function: Function, given: Arguments, node: ast.AST, fr
         return Unknown(f"{function.name} is a generator or a coroutine")
     found = next(returns(world, function.node.body, inner), None)
     return world.evaluate(found.value, inner) if found and found.value else Constant(None)
+
+
+def decorated(world: World, function: Function) -> Thing | None:
+    """What the project's own decorators make of a function; None where they hand it back, or there are none."""
+    marks = [] if function.bare or isinstance(function.node, ast.Lambda) else function.node.decorator_list
+    dressed: Thing = replace(function, receiver=None, bare=True)
+    for mark in reversed(marks):
+        decorator = world.evaluate(mark, function.frame)
+        if isinstance(decorator, Function):
+            given = Arguments((Thunk(mark, function.frame, dressed),))
+            dressed = world.call(decorator, given, mark, function.frame)
+    return None if isinstance(dressed, Function) and dressed.node is function.node else dressed
 
 
 def activation(world: World, function: Function, given: Arguments, node: ast.AST, frame: Frame) -> Frame:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import replace
 
 from trainlint.knowledge import canonical
-from trainlint.source import arithmetic, binding, builtin, callers, names, objects, tensors
-from trainlint.source.summary import absolute, dotted, targets
+from trainlint.source import arithmetic, binding, builtin, callers, containers, names, objects, tensors
+from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
 from trainlint.source.things import (
     Arguments,
     Binding,
@@ -32,6 +33,7 @@ from trainlint.source.things import (
 from trainlint.source.world import Path, World
 from trainlint.value import Integer, Unknown
 
+SEVERAL = Unknown("it changes with each turn of a loop")
 MOST_ELEMENTS = 1024
 """Comprehensions over more elements than this keep one element and a length."""
 
@@ -56,7 +58,7 @@ class Evaluator(World):
             case ast.UnaryOp():
                 return self._unary(node, frame)
             case ast.Subscript():
-                return tensors.subscript(self, self.evaluate(node.value, frame), node, frame)
+                return self._subscript(node, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return self._items(node, elements, frame)
             case ast.Dict():
@@ -94,8 +96,9 @@ class Evaluator(World):
                 return found
             called = callers.entered(self, each) if self._is_closure(each) else None
             if each.function is not None:
+                # A class body runs where it stands; a function, when everything around it has run.
+                inside = inside and isinstance(each.function, ast.ClassDef)
                 node = each.function
-                inside = False
             outer = called.outer if called is not None else each.outer
             each = outer or (self.module_frame(each.module) if each.function is not None else None)
         return self._global(name, frame)
@@ -115,6 +118,8 @@ class Evaluator(World):
             return made
         if function is None:
             return self._module_name(name, node, frame) if inside else None
+        if name in frame.module.rebound and _is_nonlocal(name, function):
+            return Unknown(f"{name} is assigned through a nonlocal statement")
         found = names.reaching(self, name, node, frame)
         if found is None and not inside and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             found = names.final(self, name, function.body, frame)
@@ -125,7 +130,10 @@ class Evaluator(World):
         return None
 
     def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
-        found = names.reaching(self, name, node, frame)
+        found = names.reaching(self, name, node, frame) if name not in frame.module.rebound else None
+        starred = self._starred(name, frame, found, getattr(node, "lineno", 0)) if frame.module.stars else None
+        if starred is not None:
+            return starred
         return self.bound_value(found, name, frame, node) if found else None
 
     def _global(self, name: str, frame: Frame) -> Thing:
@@ -148,17 +156,35 @@ class Evaluator(World):
             if name in module.rebound:
                 return Unknown(f"{name} is assigned through a global statement")
             found = names.final(self, name, module.tree.body, frame)
+            starred = self._starred(name, frame, found, sys.maxsize)
+            if starred is not None:
+                return starred
             if found:
                 return self.bound_value(found, name, frame)
-            for star in module.stars:
-                value = self._member_of(star, name, frame)
-                if value is not None and not isinstance(value, External):
-                    return value
-            if len(module.stars) == 1 and self.workspace.find(module.stars[0], module) is None:
-                return None if name in builtin.NAMES else External(f"{module.stars[0]}.{name}")
+            if len(module.stars) == 1 and self.workspace.find(module.stars[0][0], module) is None:
+                return None if name in builtin.NAMES else External(f"{module.stars[0][0]}.{name}")
         finally:
             self.asking.discard(key)
         return None
+
+    def _starred(self, name: str, frame: Frame, found: Binding | None, before: int) -> Thing | None:
+        """What the last star import after a definition, and before a line, gives to a name."""
+        after = getattr(found.node, "lineno", 0) if found else 0
+        for star, row in reversed(frame.module.stars):
+            home = self.workspace.find(star, frame.module) if after < row < before else None
+            if home is not None and home is not frame.module and self._exports(home, name):
+                value = self.of_module(self.module_frame(home), name)
+                if value is not None:
+                    return value
+        return None
+
+    def _exports(self, module: Module, name: str) -> bool:
+        """Whether ``from module import *`` takes a name along."""
+        listed = self.of_module(self.module_frame(module), "__all__") if "__all__" in module.stored else None
+        if not isinstance(listed, Items) or not listed.whole:
+            return not name.startswith("_") or listed is not None
+        words = [self.force(each) for each in listed.elements]
+        return any(not isinstance(word, Constant) or word.value == name for word in words)
 
     def _member_of(self, module_name: str, name: str, frame: Frame) -> Thing | None:
         """``name`` out of a module: of the project, or of a library."""
@@ -219,17 +245,22 @@ class Evaluator(World):
             value = self.attribute(value, attribute)
         if isinstance(value, Tensor) and use is not None:
             return tensors.written(self, value, binding, frame, use)
-        return builtin.mutated(value, binding, frame)
+        return containers.changed(self, value, binding, frame)
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
         node = binding.node
+        if isinstance(node, ast.stmt) and binding.name not in bound(node):
+            return self._walrus(node, binding.name, frame)
         match node:
             case ast.Assign():
                 value = self._assigned(node, binding.name, frame)
             case ast.AnnAssign(value=ast.expr() as assigned):
                 value = self.evaluate(assigned, frame)
             case ast.AugAssign():
-                return self._augmented(node, binding.name, frame)
+                value = self._augmented(node, binding.name, frame)
+                return (
+                    SEVERAL if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name) else value
+                )
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return Function(node, frame)
             case ast.ClassDef():
@@ -247,6 +278,8 @@ class Evaluator(World):
                 return self.evaluate(item.context_expr, frame)
             case _:
                 return self._walrus(node, binding.name, frame)
+        if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name):
+            return SEVERAL
         return self._known_as(value, binding.name, node, frame)
 
     def _known_as(self, value: Thing, name: str, node: ast.stmt, frame: Frame) -> Thing:
@@ -292,14 +325,7 @@ class Evaluator(World):
         return Unknown("the unpacking is not followed")
 
     def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
-        key = ("augmented", id(node), frame.number)
-        if key in self.asking:
-            return Unknown(f"{name} changes in a loop")
-        self.asking.add(key)
-        try:
-            before = self.lookup_dotted(name, node, frame)
-        finally:
-            self.asking.discard(key)
+        before = self.evaluate(node.target, frame)
         left, right = self.integer(before), self.integer(self.evaluate(node.value, frame))
         if isinstance(before, Tensor):
             return before
@@ -307,17 +333,6 @@ class Evaluator(World):
             return left if isinstance(left, Unknown) else right
         total = arithmetic.combined(node.op, left, right)
         return total.because(frame.step(node)).named(name) if isinstance(total, Integer) else total
-
-    def lookup_dotted(self, name: str, node: ast.AST, frame: Frame) -> Thing:
-        """A dotted name before a statement has run."""
-        found = names.reaching(self, name, node, frame)
-        if found:
-            return self.bound_value(found, name, frame, node)
-        head, *rest = name.split(".")
-        value = self.lookup(head, node, frame)
-        for attribute in rest:
-            value = self.attribute(value, attribute)
-        return value
 
     def _walrus(self, node: ast.AST, name: str, frame: Frame) -> Thing:
         for named, statement in names.walrus(frame.module):
@@ -350,8 +365,17 @@ class Evaluator(World):
         if name and name in frame.module.stored:
             found = names.reaching(self, name, node, frame)
             if found and "." in found.name:
-                return self.bound_value(found, name, frame, node)
+                later = objects.left_between(self, found, node, frame) if found.name == name else None
+                return later if later is not None else self.bound_value(found, name, frame, node)
         return self.attribute(self.evaluate(node.value, frame), node.attr, node)
+
+    def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:
+        name = place(node)
+        if name and name in frame.module.stored:
+            found = names.reaching(self, name, node, frame)
+            if found and found.name == name:
+                return self.bound_value(found, name, frame, node)
+        return tensors.subscript(self, self.evaluate(node.value, frame), node, frame)
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
         match thing:
@@ -408,10 +432,12 @@ class Evaluator(World):
             decided = names.truth(self, node, frame)
             return Unknown("the test is open") if decided is None else Constant(decided)
         value = self.evaluate(node.operand, frame)
-        if isinstance(value, Tensor) or not isinstance(node.op, ast.USub):
+        if isinstance(value, Tensor):
             return value
         number = self.integer(value)
-        return -number if isinstance(number, Integer) else number
+        if isinstance(number, Unknown) or isinstance(node.op, ast.UAdd):
+            return number
+        return -number if isinstance(node.op, ast.USub) else -number - Integer.exact(1)
 
     def _junction(self, node: ast.BoolOp, frame: Frame) -> Thing:
         """``a or b``: the first that decides; an open one is a fork between it and the rest."""
@@ -428,11 +454,9 @@ class Evaluator(World):
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Thing:
         unsure = Unknown("the comparison is open")
-        if len(node.ops) != 1:
-            return unsure
-        left, right = self.evaluate(node.left, frame), self.evaluate(node.comparators[0], frame)
-        decided = builtin.compared(self, node.ops[0], left, right)
-        return unsure if decided is None else Constant(decided)
+        sides = [self.evaluate(each, frame) for each in (node.left, *node.comparators)]
+        answers = [builtin.compared(self, op, left, right) for op, left, right in zip(node.ops, sides, sides[1:])]
+        return Constant(False) if False in answers else unsure if None in answers else Constant(True)
 
     def _items(self, node: ast.expr, parts: list[ast.expr], frame: Frame) -> Items:
         elements: list[Thunk] = []
@@ -558,7 +582,9 @@ class Evaluator(World):
     def _apply(self, thing: Built, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         """A module of the project is called: its ``forward``, or ``__call__``."""
         assert isinstance(thing.what, Class)
-        for name in ("forward", "__call__"):
+        if objects.replaced(self, thing, "forward"):
+            return Unknown(f"the forward of {thing.name} is replaced")
+        for name in ("__call__", "forward"):
             function = objects.method(self, thing.what, name, thing)
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)
@@ -590,8 +616,11 @@ class Evaluator(World):
 
 def _called(value: Integer, name: str, frame: Frame) -> Integer:
     """A number under its new name: a module's or a class's is known everywhere, a function's in that function."""
-    if "." in name:
-        return value.named(name.rpartition(".")[2])
+    holder, _, last = name.rpartition(".")
+    if last.startswith("["):
+        return value.named(last[2:-2], f"{holder}{last}")
+    if holder:
+        return value.named(last)
     scope = frame.function
     if scope is None:
         return value.named(name, f"{frame.module.name}.{name}")
@@ -599,12 +628,16 @@ def _called(value: Integer, name: str, frame: Frame) -> Integer:
     return value.named(name, f"{frame.module.name}.{where}.{name}")
 
 
+def _is_nonlocal(name: str, function: ast.AST) -> bool:
+    return any(isinstance(node, ast.Nonlocal) and name in node.names for node in ast.walk(function))
+
+
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _names(target: ast.expr) -> set[str]:
-    return {name for each in targets(target) if (name := dotted(each))}
+    return set(places(target))
 
 
 def _strings(node: ast.AST) -> tuple[str, ...]:

@@ -209,11 +209,11 @@ def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Jo
         case ast.Tuple() if (place := _pair(module, parent, node)) is not None:
             yield "", _written(module, module.parents[parent], node, place)
         case ast.keyword(arg="value") if (call := module.parents[parent]) and isinstance(call, ast.Call):
-            yield from _padded(world, module, call)
+            yield from _padded(module, call, node)
         case ast.keyword(arg=str(name)):
             yield "", _named(name, module.step(module.parents[parent]))  # type: ignore[arg-type]
         case ast.Compare() if _meets_a_sample(world, module, parent, node):
-            yield "", Job(Role.END, Proof.USE, "the stop check", (module.step(parent),))
+            yield "", Job(Role.END, Proof.USE, f"{_spelled(node)}, which ends decoding", (module.step(parent),))
         case ast.List() | ast.Tuple() | ast.Call():
             yield from _appended(module, parent, node)
 
@@ -222,7 +222,7 @@ def _written(module: Module, statement: ast.AST, node: ast.expr, place: int) -> 
     """One step of each row: the first is a start, a later one an answer, unless its name says padding."""
     if roles((dotted(node) or "").rpartition(".")[2]) & set(QUIET):
         return None
-    return _at_start(module, statement) if place == 0 else _at_end(module, statement)
+    return _at_start(module, statement, node) if place == 0 else _at_end(module, statement, node)
 
 
 def _pair(module: Module, parent: ast.Tuple, node: ast.expr) -> int | None:
@@ -275,16 +275,16 @@ def _named(name: str, step: Step) -> Job | None:
     return Job(role, Proof.NAME, name, (step,)) if role else None
 
 
-def _padded(world: World, module: Module, call: ast.Call) -> Iterator[tuple[str, Job | None]]:
+def _padded(module: Module, call: ast.Call, node: ast.expr) -> Iterator[tuple[str, Job | None]]:
     """``F.pad(codes, (0, 1), value=STOP)`` writes one answer more; ``(1, 0)`` a start."""
     amounts = call.args[1] if len(call.args) > 1 else None
     if (dotted(call.func) or "").rpartition(".")[2] != "pad" or not isinstance(amounts, ast.Tuple):
         return
     fixed = [each.value if isinstance(each, ast.Constant) else None for each in amounts.elts]
     if any(isinstance(amount, int) and amount > 0 for amount in fixed[1::2]):
-        yield "", Job(Role.END, Proof.USE, "the end of a sequence", (module.step(call),))
+        yield "", _at_end(module, call, node)
     elif None not in fixed:
-        yield "", Job(Role.START, Proof.USE, "the start of a sequence", (module.step(call),))
+        yield "", _at_start(module, call, node)
 
 
 def _meets_a_sample(world: World, module: Module, compare: ast.Compare, node: ast.expr) -> bool:
@@ -330,25 +330,30 @@ def _appended(module: Module, parent: ast.AST, node: ast.expr) -> Iterator[tuple
     holder = module.parents.get(parent)
     match parent, holder:
         case ast.Call(func=ast.Attribute(attr="append"), args=[only]), _ if only is node:
-            yield "", _at_end(module, parent)
+            yield "", _at_end(module, parent, node)
         case ast.List(elts=parts) | ast.Tuple(elts=parts), _ if any(isinstance(each, ast.Starred) for each in parts):
             yield (
                 "",
-                _at_end(module, parent)
+                _at_end(module, parent, node)
                 if parts[-1] is node
-                else _at_start(module, parent)
+                else _at_start(module, parent, node)
                 if parts[0] is node
                 else None,
             )
         case ((ast.List(elts=parts) | ast.Tuple(elts=parts)), ast.BinOp(op=ast.Add())) if parts[-1] is node:
-            yield "", _at_end(module, holder) if holder.right is parent else _at_start(module, holder)
+            yield "", _at_end(module, holder, node) if holder.right is parent else _at_start(module, holder, node)
         case ast.Tuple(), ast.Subscript():
             return
 
 
-def _at_end(module: Module, node: ast.AST) -> Job:
-    return Job(Role.END, Proof.USE, "the end of a sequence", (module.step(node),))  # type: ignore[arg-type]
+def _at_end(module: Module, where: ast.AST, node: ast.expr) -> Job:
+    return Job(Role.END, Proof.USE, f"{_spelled(node)}, which closes a sequence", (module.step(where),))  # type: ignore[arg-type]
 
 
-def _at_start(module: Module, node: ast.AST) -> Job:
-    return Job(Role.START, Proof.USE, "the start of a sequence", (module.step(node),))  # type: ignore[arg-type]
+def _at_start(module: Module, where: ast.AST, node: ast.expr) -> Job:
+    return Job(Role.START, Proof.USE, f"{_spelled(node)}, which opens a sequence", (module.step(where),))  # type: ignore[arg-type]
+
+
+def _spelled(node: ast.expr) -> str:
+    """A symbol as this use of it spells it."""
+    return ast.unparse(node)

@@ -512,7 +512,8 @@ def _job(
     if number.position(layer.classes) is not Position.INSIDE:
         return jobs.job(world, number, layer) if taken else None
     if isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended):
-        return Job(Role.END, Proof.USE, "the end of a sequence", targets.evidence)
+        name = number.names[-1] if number.names else str(number)
+        return Job(Role.END, Proof.USE, f"{name}, which closes a sequence", targets.evidence)
     return jobs.job(world, number, layer)
 
 

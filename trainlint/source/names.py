@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import Binding, Constant, Frame, Thing
 from trainlint.source.world import World
+from trainlint.value import Integer
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception"}
@@ -29,6 +30,8 @@ def binds(module: Module, node: ast.AST) -> frozenset[str]:
                 names |= binds(module, inner)
     if isinstance(node, ast.ExceptHandler) and node.name:
         names.add(node.name)
+    if isinstance(node, ast.match_case):
+        names |= captured(node)
     if module.walrus:
         names.update(name for name, holder in walrus(module) if holder is node)
     found = frozenset(names)
@@ -95,10 +98,14 @@ def _in_block(
             return _around(world, wanted, parent, frame)
         case ast.With() | ast.AsyncWith():
             return _named(wanted, bound(parent), parent)
+        case ast.If():
+            return _held(wanted, parent, frame)
         case ast.Try() if field in ("orelse", "finalbody", "handlers"):
             return _last(world, wanted, parent.body, frame)
         case ast.ExceptHandler(name=str(name)) if name in wanted:
             return Binding(name, parent)
+        case ast.match_case():
+            return _named(wanted, captured(parent), parent)
     return None
 
 
@@ -132,18 +139,23 @@ def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) ->
     """What a statement that has run leaves bound."""
     match node:
         case ast.If():
-            return _last(world, wanted, node.orelse if arm(world, node, frame) else node.body, frame)
+            found = _last(world, wanted, node.orelse if arm(world, node, frame) else node.body, frame)
+            return found or _held(wanted, node, frame)
         case ast.For() | ast.AsyncFor() | ast.While():
             found = _last(world, wanted, node.orelse, frame) or _last(world, wanted, node.body, frame)
-            return found or _named(wanted, bound(node), node)
+            return found or _named(wanted, bound(node), node) or _held(wanted, node, frame)
         case ast.With() | ast.AsyncWith():
             return _last(world, wanted, node.body, frame) or _named(wanted, bound(node), node)
         case ast.Try():
             return _after_try(world, wanted, node, frame)
         case ast.Match():
             return _after_match(world, wanted, node, frame)
-    names = bound(node) if isinstance(node, ast.stmt) else frozenset()
-    return _named(wanted, names or binds(frame.module, node), node)
+    return _named(wanted, binds(frame.module, node), node)
+
+
+def _held(wanted: Sequence[str], node: ast.stmt, frame: Frame) -> Binding | None:
+    """A name that ``:=`` binds in the head of a statement."""
+    return _named(wanted, frozenset(name for name, holder in walrus(frame.module) if holder is node), node)
 
 
 def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame) -> Binding | None:
@@ -182,12 +194,76 @@ def _caught(handler: ast.ExceptHandler) -> set[str]:
 
 
 def _after_match(world: World, wanted: Sequence[str], node: ast.Match, frame: Frame) -> Binding | None:
-    cases = [case for case in node.cases if not leaves(case.body)]
-    if not cases:
+    case = matched(world, node, [case for case in node.cases if not leaves(case.body)], frame)
+    if case is None:
         return None
-    answers = tuple(frame.step(case.body[0]) for case in cases)
-    taken = cases[world.choose("branch", ("match", id(node), frame.number), answers)]
-    return _last(world, wanted, taken.body, frame)
+    return _last(world, wanted, case.body, frame) or _named(wanted, captured(case), case)
+
+
+def captured(case: ast.match_case) -> frozenset[str]:
+    """The names that a pattern binds."""
+    names: set[str | None] = set()
+    for node in ast.walk(case.pattern):
+        match node:
+            case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.MatchMapping(rest=name):
+                names.add(name)
+    return frozenset(name for name in names if name)
+
+
+def matched(world: World, node: ast.Match, cases: Sequence[ast.match_case], frame: Frame) -> ast.match_case | None:
+    """Which of these cases this world takes; None if it takes none."""
+    possible: list[ast.match_case | None] = []
+    for case in node.cases:
+        fits = _fits(world, node.subject, case.pattern, frame)
+        if case.guard is not None and fits:
+            fits = truth(world, case.guard, frame)
+        if fits is not False and case in cases:
+            possible.append(case)
+        if fits:
+            break
+    else:
+        possible.append(None)
+    answers = tuple(frame.step(case.body[0] if case else node.subject) for case in possible)
+    key = ("match", id(node), len(cases), frame.number)
+    return possible[world.choose("branch", key, answers)] if possible else None
+
+
+def _fits(world: World, subject: ast.expr, pattern: ast.pattern, frame: Frame) -> bool | None:
+    """What a pattern says for sure of its subject."""
+    match pattern:
+        case ast.MatchAs(pattern=None):
+            return True
+        case ast.MatchAs(pattern=ast.pattern() as inner):
+            return _fits(world, subject, inner, frame)
+        case ast.MatchOr(patterns=patterns):
+            answers = {_fits(world, subject, each, frame) for each in patterns}
+            return True if True in answers else None if None in answers else False
+        case ast.MatchValue(value=value):
+            return _equal(world.evaluate(subject, frame), world.evaluate(value, frame))
+    return None
+
+
+def _equal(left: Thing, right: Thing) -> bool | None:
+    match left, right:
+        case Constant(value=first, assumed=()), Constant(value=second, assumed=()):
+            return first == second
+        case Integer(assumed=()), Integer(assumed=()):
+            gap = (left - right).number
+            return None if gap is None else gap == 0
+    return None
+
+
+def repeats(module: Module, node: ast.AST, name: str) -> bool:
+    """Whether a statement gives a name, in each turn of a loop, a value made from the last one."""
+    reads = isinstance(node, ast.AugAssign) or any(
+        isinstance(each, ast.Name | ast.Attribute) and dotted(each) == name and isinstance(each.ctx, ast.Load)
+        for each in ast.walk(node)
+    )
+    while reads and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            return True
+        node = module.parents[node]
+    return False
 
 
 def arm(world: World, node: ast.If, frame: Frame) -> int:
@@ -284,10 +360,17 @@ def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[as
                     return
                 if leaves(block):
                     return
-            case ast.With() | ast.AsyncWith() | ast.Try() if _has_return(inner.body):
-                found = next(returns(world, inner.body, frame), None)
+            case ast.With() | ast.AsyncWith() | ast.Try() if _has_return([*inner.body, *getattr(inner, "orelse", ())]):
+                found = next(returns(world, [*inner.body, *getattr(inner, "orelse", ())], frame), None)
                 if found:
                     yield found
+                    return
+            case ast.Match() if _has_return(inner.cases):
+                taken_case = matched(world, inner, inner.cases, frame)
+                found = next(returns(world, taken_case.body, frame), None) if taken_case else None
+                if found:
+                    yield found
+                if found or (taken_case and leaves(taken_case.body)):
                     return
             case ast.For() | ast.While() | ast.AsyncFor() if _has_return(inner.body):
                 step = frame.step(inner)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final
-from trainlint.source.summary import dotted
+from trainlint.source.summary import bound, dotted
 from trainlint.source.things import (
     Arguments,
+    Binding,
     Built,
     Class,
     Constant,
@@ -26,6 +27,7 @@ from trainlint.source.things import (
     identity,
 )  # fmt: skip
 from trainlint.source.world import Impossible, World
+from trainlint.source.writes import by_any_name, from_outside, own_calls
 from trainlint.value import Integer, Step, Unknown
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
@@ -113,9 +115,23 @@ def method(
     for each in classes:
         node = methods(each).get(name)
         if node is not None:
-            bound = None if "staticmethod" in marks(node) else each if "classmethod" in marks(node) else receiver
+            bound = (
+                None
+                if "staticmethod" in marks(node)
+                else _kind(receiver, cls)
+                if "classmethod" in marks(node)
+                else receiver
+            )
             return Function(node, class_frame(world, each), bound, each)
     return None
+
+
+def _kind(receiver: Thing | None, cls: Class) -> Thing:
+    """The class that a class method is called on."""
+    match receiver:
+        case Built(what=Class() as kind):
+            return kind
+    return receiver if isinstance(receiver, Class) else cls
 
 
 def class_attribute(world: World, cls: Class, name: str) -> Thing | None:
@@ -126,7 +142,7 @@ def class_attribute(world: World, cls: Class, name: str) -> Thing | None:
         frame = class_frame(world, each)
         found = final(world, name, each.node.body, frame)
         if found and isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
-            bound = each if "classmethod" in marks(found.node) else None
+            bound = cls if "classmethod" in marks(found.node) else None
             return Function(found.node, frame, bound, each)
         if found:
             value = world.bound_value(found, name, frame)
@@ -163,7 +179,7 @@ def _counted(world: World, cls: Class, name: str) -> int:
 
 
 def members(cls: Class) -> list[str]:
-    """The names of an enum's members, in order."""
+    """The names of an enum's members and of their aliases, in order."""
     names = (node.targets[0] for node in cls.node.body if isinstance(node, ast.Assign))
     return [name.id for name in names if isinstance(name, ast.Name) and not name.id.startswith("_")]
 
@@ -181,9 +197,22 @@ def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
     found: dict[str, tuple[ast.AnnAssign, Class]] = {}
     for each in reversed([each for each in lineage(world, cls) if isinstance(each, Class)]):
         for node in each.node.body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not _is_class_variable(node):
                 found[node.target.id] = (node, each)
     return found
+
+
+def _is_class_variable(node: ast.AnnAssign) -> bool:
+    annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+    return (dotted(annotation) or "").rpartition(".")[2] in ("ClassVar", "KW_ONLY")
+
+
+def _is_argument(node: ast.AnnAssign) -> bool:
+    """Whether the constructor takes a field: not with ``field(init=False)``."""
+    keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
+    return not any(
+        each.arg == "init" and isinstance(each.value, ast.Constant) and not each.value.value for each in keywords
+    )
 
 
 def field_value(world: World, built: Built, name: str) -> Thing | None:
@@ -193,7 +222,8 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
     if name not in known:
         return None
     node, owner = known[name]
-    given = argument(built.arguments, list(known), name)
+    places = [each for each, (declaration, _) in known.items() if _is_argument(declaration)]
+    given = argument(built.arguments, places, name) if name in places else None
     if isinstance(given, Thunk):
         return world.force(given)
     frame = class_frame(world, owner)
@@ -272,19 +302,23 @@ def _call_of_base(init: FunctionDef) -> ast.Call | None:
 
 
 def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
-    """An attribute of an object of the project, as it stands when its ``__init__`` has run."""
+    """An attribute of an object of the project: as its ``__init__`` leaves it, or as a later call of a method does."""
     assert isinstance(built.what, Class), "an object of the project"
-    first: Thing | None = None
+    first, called = None, frozenset[str]()
     for owner, frame in initialisers(world, built):
-        assert frame.function is not None and not isinstance(frame.function, ast.Lambda | ast.ClassDef)
-        self_name = frame.function.args.args[0].arg if frame.function.args.args else "self"
-        found = final(world, f"{self_name}.{name}", frame.function.body, frame)
-        if found and found.name == f"{self_name}.{name}":
-            first = labelled(world.bound_value(found, found.name, frame), owner, name)
+        called |= {
+            call.func.attr for call in own_calls(owner.module, _function(frame)) if isinstance(call.func, ast.Attribute)
+        }
+        value = left(world, built, name, owner, frame)
+        first = value if value is not None else first
+        if first is not None and not _base_is_last(owner, _function(frame), name):
             break
-    if first is not None and not isinstance(first, Constant | Integer):
-        return first
-    later = list(_written_elsewhere(world, built, name))
+    is_value = first is None or isinstance(first, Constant | Integer)
+    later = [
+        (step, value)
+        for function, step, value in _written_elsewhere(world, built, name)
+        if function not in called and (is_value or _is_called(world, built, function))
+    ]
     if not later and first is None and not world.renews and _set_on_another_arm(world, built, name):
         raise Impossible
     if not later:
@@ -308,7 +342,78 @@ def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
     return False
 
 
-def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[Step, Thing]]:
+def _base_is_last(owner: Class, init: FunctionDef, name: str) -> bool:
+    """Whether the ``__init__`` of the base runs after an attribute is written, and may write it again."""
+    upward = _call_of_base(init)
+    path = f"{_first(init)}.{name}"
+    writes = (node.lineno for node in ast.walk(init) if isinstance(node, ast.stmt) and path in bound(node))
+    return upward is not None and path in owner.module.stored and max(writes, default=upward.lineno) < upward.lineno
+
+
+def _function(frame: Frame) -> FunctionDef:
+    assert isinstance(frame.function, ast.FunctionDef | ast.AsyncFunctionDef), "a method has a frame of its own"
+    return frame.function
+
+
+def left(world: World, built: Built, name: str, owner: Class, frame: Frame) -> Thing | None:
+    """What a method leaves in an attribute: by its own last write, or by a method of the object that it calls after it."""
+    function = _function(frame)
+    path = f"{function.args.args[0].arg if function.args.args else 'self'}.{name}"
+    found = final(world, path, function.body, frame)
+    found = found if found and found.name == path else None
+    row = getattr(found.node, "lineno", 0) if found else 0
+    for call in reversed(own_calls(owner.module, function)):
+        if call.lineno > row and path in owner.module.stored:
+            value = _left_by_call(world, built, name, call, frame)
+            if value is not None:
+                return value
+    return labelled(world.bound_value(found, path, frame), owner, name) if found else None
+
+
+def _left_by_call(world: World, built: Built, name: str, call: ast.Call, frame: Frame) -> Thing | None:
+    assert isinstance(built.what, Class) and isinstance(call.func, ast.Attribute), "a call of the object's own method"
+    inner = method(world, built.what, call.func.attr, built)
+    key = ("left by", call, name)
+    if inner is None or inner.owner is None or inner.receiver is not built or key in world.asking:
+        return None
+    if isinstance(inner.node, ast.Lambda) or f"{_first(inner.node)}.{name}" not in inner.owner.module.stored:
+        return None
+    world.asking.add(key)
+    try:
+        return left(
+            world,
+            built,
+            name,
+            inner.owner,
+            entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call),
+        )
+    finally:
+        world.asking.discard(key)
+
+
+def left_between(world: World, found: Binding, node: ast.Attribute, frame: Frame) -> Thing | None:
+    """What a method of the object leaves in an attribute, if it is called between a definition and a use."""
+    function, receiver = frame.function, frame.receiver
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or dotted(node.value) != _first(function):
+        return None
+    if not isinstance(receiver, Built) or not isinstance(receiver.what, Class):
+        return None
+    calls = own_calls(frame.module, function)
+    between = (call for call in calls if getattr(found.node, "lineno", 0) < call.lineno < node.lineno)
+    values = (_left_by_call(world, receiver, node.attr, call, frame) for call in reversed(tuple(between)))
+    return next((value for value in values if value is not None), None)
+
+
+def _first(function: FunctionDef) -> str:
+    return function.args.args[0].arg if function.args.args else ""
+
+
+def _is_called(world: World, built: Built, name: str) -> bool:
+    """Whether any file of the project calls a method by its name."""
+    return any(name in module.loads for module in world.workspace.mentions(f".{name}(", built.frame.module.path))
+
+
+def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[str, Step, Thing]]:
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
     for owner in lineage(world, built.what):
@@ -323,7 +428,8 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
             frame = entered(world, node, owner, built, None, node)
             found = final(world, path, node.body, frame)
             if found and found.name == path and isinstance(found.node, ast.stmt):
-                yield frame.step(found.node), labelled(world.bound_value(found, path, frame), owner, name)
+                step = frame.step(found.node)
+                yield node.name, step, labelled(world.bound_value(found, path, frame), owner, name)
 
 
 def labelled(thing: Thing, owner: Class, name: str) -> Thing:
@@ -336,44 +442,98 @@ def labelled(thing: Thing, owner: Class, name: str) -> Thing:
     return thing
 
 
-def _written_outside(world: World, built: Built, name: str) -> Thing | None:
+def _written_after(world: World, built: Built, name: str) -> Thing | None:
     """``config.classes = 5`` in the scope that made the object, after it was made."""
+    variable = _variable(built)
     module = built.frame.module
-    holder = module.parents.get(built.node)
-    if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+    path = f"{variable}.{name}"
+    if variable is None or path not in module.stored:
         return None
-    path = f"{holder.targets[0].id}.{name}"
-    if path not in module.stored:
-        return None
-    scope = module.scope(holder)
+    scope = module.scope(built.node)
     found = final(world, path, scope.body, built.frame) if not isinstance(scope, ast.Lambda) else None
     return world.bound_value(found, path, built.frame) if found and found.name == path else None
+
+
+def replaced(world: World, built: Built, name: str) -> bool:
+    """Whether a method of an object may be another function by the time it is called."""
+    return _written_after(world, built, name) is not None or written_outside(world, built, name) is not None
+
+
+def _doubted(world: World, built: Built, value: Thing) -> Thing:
+    """An attribute that ``setattr`` with an open name may have written over."""
+    assert isinstance(built.what, Class), "an object of the project"
+    classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
+    for module, statement in by_any_name(world, classes):
+        if not isinstance(value, Integer | Constant):
+            return Unknown(f"setattr in line {statement.lineno} may write over it")
+        value = assumed_by(value, module.step(statement))
+    return value
+
+
+def _is_used_before(world: World, built: Built, name: str) -> bool:
+    """Whether the object is called or passed on before the attribute is written: then both values may be seen."""
+    module, variable = built.frame.module, _variable(built) or ""
+    scope = module.scope(built.node)
+    if isinstance(scope, ast.Lambda):
+        return False
+    found = final(world, f"{variable}.{name}", scope.body, built.frame)
+    first, last = getattr(built.node, "lineno", 0), getattr(found.node, "lineno", 0) if found else 0
+    uses = (
+        node for node in module.loads.get(variable, ()) if first < node.lineno < last and module.scope(node) is scope
+    )
+    return any(isinstance(module.parents.get(node), ast.Call | ast.keyword) for node in uses)
+
+
+def _variable(built: Built) -> str | None:
+    """The name that an object got where it was made."""
+    match built.frame.module.parents.get(built.node):
+        case ast.Assign(targets=[ast.Name(id=name), *_]):
+            return name
+    return None
+
+
+def written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
+    """A statement that writes the attribute where the order of things is not followed: in another function, in a loop."""
+    assert isinstance(built.what, Class), "an object of the project"
+    classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
+    own = f"{_variable(built)}.{name}"
+    for module, statement in from_outside(world, classes, name):
+        same = module is built.frame.module and module.scope(statement) is module.scope(built.node)
+        if not (same and own in bound(statement)) or _is_used_before(world, built, name):
+            return statement
+    return None
 
 
 def attribute_of(world: World, built: Built, name: str) -> Thing:
     """Any attribute of an object of the project."""
     assert isinstance(built.what, Class), "an object of the project"
-    found = _written_outside(world, built, name)
-    if found is not None:
-        return found
-    found = instance_attribute(world, built, name)
-    if found is not None:
-        return found
-    if is_record(world, built.what):
-        found = field_value(world, built, name)
-        if found is not None:
-            return found
     function = method(world, built.what, name, built)
+    if function is not None and not isinstance(function.node, ast.Lambda) and "property" in marks(function.node):
+        return _computed(world, built, name, function)
+    found = _written_after(world, built, name)
+    if found is not None and not _is_used_before(world, built, name):
+        return found
+    outside = written_outside(world, built, name)
+    if outside is not None:
+        return Unknown(f"{built.name}.{name} is also written in line {outside.lineno}", f"{built.name}.{name}")
+    found = instance_attribute(world, built, name)
+    if found is None and is_record(world, built.what):
+        found = field_value(world, built, name)
+    if found is None and function is None:
+        found = class_attribute(world, built.what, name)
+    if found is not None:
+        return _doubted(world, built, found)
     if function is not None:
         is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
-        if not is_property:
-            return function
-        value = world.call(function, Arguments(), function.node, function.frame)
-        return labelled(value, function.owner or built.what, name)
-    found = class_attribute(world, built.what, name)
-    if found is not None:
-        return found
+        return _computed(world, built, name, function) if is_property else function
     if any(isinstance(each, External) for each in lineage(world, built.what)):
         return Method(built, name)
     why = Unknown(f"{built.name} is not seen to set {name}", f"{built.name}.{name}")
     return Opaque(f"{built.name}.{name}", origin(built, name), why, least(name), None, (name,))
+
+
+def _computed(world: World, built: Built, name: str, function: Function) -> Thing:
+    """What a property returns."""
+    assert isinstance(built.what, Class), "an object of the project"
+    value = world.call(function, Arguments(), function.node, function.frame)
+    return labelled(value, function.owner or built.what, name)

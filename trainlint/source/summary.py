@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ class Module:
     """One file as the linker sees it: its tree, where each node hangs, what it imports, and what it mentions.
 
     ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant.
+    ``stars`` are the modules that are imported whole, each with its line. ``changed`` are the containers that something
+    writes into, by their last word, and the keys that it may write.
     """
 
     name: str
@@ -39,10 +41,10 @@ class Module:
     walrus: tuple[ast.NamedExpr, ...]
     imports: dict[str, str]
     renamed: dict[str, str]
-    stars: tuple[str, ...]
+    stars: tuple[tuple[str, int], ...]
     stored: frozenset[str]
     rebound: frozenset[str]
-    changed: frozenset[str]
+    changed: Mapping[str, frozenset[object]]
     kept: dict[object, object] = field(default_factory=dict)
 
     @cached_property
@@ -92,10 +94,13 @@ class Module:
 CHANGES = frozenset(
     {
         "append", "extend", "insert", "update", "pop", "add", "remove", "setdefault", "clear", "sort", "reverse",
-        "discard", "popitem",
+        "discard", "popitem", "add_module", "register_module",
     }
 )  # fmt: skip
 """Methods after which a container is no longer what was written down."""
+
+ANY_KEY = "any key"
+"""Stands for every key of a container."""
 
 
 @dataclass
@@ -112,10 +117,10 @@ class _Survey:
     walrus: list[ast.NamedExpr] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
+    stars: list[tuple[str, int]] = field(default_factory=list)
     stored: set[str] = field(default_factory=set)
     rebound: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
+    changed: dict[str, set[object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.notes: dict[type[ast.AST], Callable[[Any], None]] = {
@@ -129,6 +134,7 @@ class _Survey:
             ast.DictComp: self.comprehensions.append,
             ast.NamedExpr: self.walrus.append,
             ast.Global: self._global,
+            ast.Nonlocal: self._global,
             ast.Import: self._import,
             ast.ImportFrom: self._from,
             **dict.fromkeys(
@@ -148,7 +154,7 @@ class _Survey:
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         self.definitions.setdefault(node.name, []).append(node)
 
-    def _global(self, node: ast.Global) -> None:
+    def _global(self, node: ast.Global | ast.Nonlocal) -> None:
         self.rebound.update(node.names)
 
     def _import(self, node: ast.Import) -> None:
@@ -160,16 +166,22 @@ class _Survey:
 
     def _augment(self, node: ast.AugAssign) -> None:
         self.stored |= bound(node)
-        self.changed.add(last(node.target))
+        self._change(node.target, ANY_KEY)
 
     def _call(self, node: ast.Call) -> None:
         self.calls.append(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
-            self.changed.add(last(node.func.value))
+            self._change(node.func.value, *written_keys(node.func.attr, node))
+
+    def _change(self, container: ast.expr, *keys: object) -> None:
+        """Note a write: into a container inside a container, it changes the outer one's entry."""
+        while isinstance(container, ast.Subscript):
+            keys, container = (_key(container.slice),), container.value
+        self.changed.setdefault(last(container), set()).update(keys)
 
     def _subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.ctx, ast.Store | ast.Del):
-            self.changed.add(last(node.value))
+            self._change(node)
         elif isinstance(node.slice, ast.Constant):
             self.keys.setdefault(node.slice.value, []).append(node)
 
@@ -177,7 +189,7 @@ class _Survey:
         base = absolute(self.package, node)
         for alias in node.names:
             if alias.name == "*":
-                self.stars.append(base)
+                self.stars.append((base, node.lineno))
             else:
                 self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}")
                 if alias.asname:
@@ -210,8 +222,26 @@ def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> 
     return Module(
         name, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
         tuple(survey.comprehensions), tuple(survey.walrus), survey.imports, survey.renamed, tuple(survey.stars),
-        frozenset(survey.stored), frozenset(survey.rebound), frozenset(survey.changed - {""}),
+        frozenset(survey.stored), frozenset(survey.rebound),         {word: frozenset(keys) for word, keys in survey.changed.items() if word},
     )  # fmt: skip
+
+
+def written_keys(method: str, node: ast.Call) -> tuple[object, ...]:
+    """The keys whose entries a method of a container may replace."""
+    match method, node.args:
+        case "update", []:
+            return tuple(keyword.arg or ANY_KEY for keyword in node.keywords)
+        case "update", [ast.Dict(keys=keys)]:
+            return tuple(_key(key) for key in keys)
+        case "pop", [key, *_]:
+            return (_key(key),)
+        case (("update" | "pop" | "clear" | "popitem"), _):
+            return (ANY_KEY,)
+    return ()
+
+
+def _key(node: ast.expr | None) -> object:
+    return node.value if isinstance(node, ast.Constant) else ANY_KEY
 
 
 _LEAVES = frozenset(
@@ -245,6 +275,33 @@ def dotted(node: ast.AST) -> str | None:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
+def place(node: ast.AST) -> str | None:
+    """What an assignment can bind as one string: a dotted name, or the entry under a string of one.
+
+    >>> place(ast.parse("cfg.sizes['pad']", mode="eval").body)
+    "cfg.sizes.['pad']"
+    """
+    match node:
+        case ast.Subscript(value=value, slice=ast.Constant(value=str(key))) if "." not in key:
+            name = dotted(value)
+            return f"{name}.[{key!r}]" if name else None
+    return dotted(node)
+
+
+def places(target: ast.AST) -> Iterator[str]:
+    """The places that one target binds, tuples opened."""
+    match target:
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for element in elements:
+                yield from places(element)
+        case ast.Starred(value=value):
+            yield from places(value)
+        case _:
+            name = place(target)
+            if name:
+                yield name
+
+
 def last(node: ast.AST) -> str:
     """The last word of a name, an attribute or what a subscript is taken from; nothing for anything else."""
     while isinstance(node, ast.Subscript):
@@ -265,7 +322,7 @@ def targets(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def bound(node: ast.stmt) -> frozenset[str]:
-    """The dotted names that one statement binds by itself, what stands inside it aside."""
+    """The places that one statement binds by itself, what stands inside it aside."""
     found: list[ast.AST] = []
     match node:
         case ast.Assign():
@@ -286,5 +343,4 @@ def bound(node: ast.stmt) -> frozenset[str]:
             return frozenset((node.name,))
         case ast.Delete():
             found += node.targets
-    names = (dotted(target) for each in found for target in targets(each))
-    return frozenset(name for name in names if name)
+    return frozenset(name for each in found for name in places(each))

@@ -106,13 +106,16 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """A dictionary whose keys are written out; ``whole`` is False where more may come."""
+    """A dictionary whose keys are written out; ``whole`` is False where more may come, ``changed`` the keys that something
+    may have written over.
+    """
 
     pairs: tuple[tuple[Thunk, Thunk], ...]
     node: ast.expr
     frame: Frame
     name: str = ""
     whole: bool = True
+    changed: frozenset[object] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +147,13 @@ class Class:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of the project, bound to its receiver if it is a method."""
+    """A function of the project, bound to its receiver if it is a method; ``bare`` is what its decorators are given."""
 
     node: FunctionNode
     frame: Frame
     receiver: Thing | None = None
     owner: Class | None = None
+    bare: bool = False
 
     @property
     def name(self) -> str:

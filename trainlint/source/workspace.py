@@ -64,6 +64,23 @@ class Workspace:
             self._mentions[word, folder] = tuple(module for module in modules if isinstance(module, Module))
         return self._mentions[word, folder]
 
+    def mentions_both(self, word: str, other: str) -> Iterator[Module]:
+        """The modules whose text holds both words, ``MOST_FILES`` at most."""
+        second = set(self._holding(other))
+        for path in [path for path in self._holding(word) if path in second][:MOST_FILES]:
+            module = self.module(path)
+            if isinstance(module, Module):
+                yield module
+
+    def writers(self, name: str) -> Iterator[Module]:
+        """The modules that may write an attribute, ``MOST_FILES`` at most."""
+        setters = set(self._holding("setattr(")) & set(self._holding(name))
+        spelled = {path for sign in (" =", "=", " +=") for path in self._holding(f".{name}{sign}")}
+        for path in [path for path in self.files if path in setters or path in spelled][:MOST_FILES]:
+            module = self.module(path)
+            if isinstance(module, Module):
+                yield module
+
     def _holding(self, word: str) -> list[str]:
         if word not in self._files:
             wanted = word.encode()

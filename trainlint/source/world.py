@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -188,8 +189,6 @@ def worlds(
     for _ in range(most):
         if path is None:
             return
-        try:
+        with suppress(Impossible):
             yield run(make(path)), path
-        except Impossible:
-            pass
         path = path.next()

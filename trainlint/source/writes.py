@@ -1,0 +1,129 @@
+"""Who else writes an attribute of a class's objects: a method that construction calls, or code outside of the class."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from trainlint.source.summary import ANY_KEY, Module, dotted
+from trainlint.source.things import Built, Class, Thing
+from trainlint.source.world import Budget, Path, World
+
+FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
+Write = tuple[Module, ast.stmt]
+
+
+def own_calls(module: Module, function: FunctionDef) -> tuple[ast.Call, ...]:
+    """The calls ``self.method(...)`` of a method, in the order of its lines."""
+    known = module.kept.get(("own calls", function))
+    if not isinstance(known, tuple):
+        receiver = function.args.args[0].arg if function.args.args else ""
+        known = tuple(
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and dotted(node.func.value) == receiver
+        )
+        known = tuple(sorted(known, key=lambda call: (call.lineno, call.col_offset)))
+        module.kept["own calls", function] = known
+    return known
+
+
+def from_outside(world: World, classes: tuple[Class, ...], name: str) -> tuple[Write, ...]:
+    """The statements outside of these classes that write an attribute of one of their objects."""
+    key = ("written from outside", classes[0].node, name)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        world.workspace.answers[key] = ()
+        known = tuple(_outside(world, classes, name))
+        world.workspace.answers[key] = known
+    return known
+
+
+def by_any_name(world: World, classes: tuple[Class, ...]) -> tuple[Write, ...]:
+    """The statements that may write any attribute of an object of these classes: ``setattr(config, key, value)``."""
+    key = ("written by any name", classes[0].node)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        world.workspace.answers[key] = ()
+        nodes = {each.node for each in classes}
+        modules = dict.fromkeys(
+            module
+            for each in classes
+            for word in ("setattr(", "__dict__", "vars(")
+            for module in world.workspace.mentions_both(word, each.name)
+        )
+        known = tuple(
+            (module, statement)
+            for module in modules
+            for target, statement in _targets(module).get(ANY_KEY, ())
+            if _concerns(world, module, target, nodes)
+        )
+        world.workspace.answers[key] = known
+    return known
+
+
+def _outside(world: World, classes: tuple[Class, ...], name: str) -> Iterator[Write]:
+    nodes = {each.node for each in classes}
+    for module in world.workspace.writers(name):
+        for target, statement in _targets(module).get(name, ()):
+            if not _is_receiver(module, target, statement) and _concerns(world, module, target, nodes):
+                yield module, statement
+
+
+def _targets(module: Module) -> Mapping[str, list[tuple[ast.expr, ast.stmt]]]:
+    """The objects whose attributes a file writes, by attribute, with the statement that does it."""
+    known = module.kept.get("attribute writes")
+    if not isinstance(known, dict):
+        known = _surveyed(module)
+        module.kept["attribute writes"] = known
+    return known
+
+
+def _surveyed(module: Module) -> dict[str, list[tuple[ast.expr, ast.stmt]]]:
+    found: dict[str, list[tuple[ast.expr, ast.stmt]]] = {}
+    for node in module.parents:
+        for name, target in _written(node):
+            found.setdefault(name, []).append((target, _statement(module, node)))
+    return found
+
+
+def _written(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    match node:
+        case ast.Attribute(value=value, attr=name, ctx=ast.Store()):
+            yield name, value
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), _]):
+            yield name, target
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, _, _]):
+            yield ANY_KEY, target
+        case ast.Call(func=ast.Attribute(value=table, attr="update")) | ast.Subscript(value=table, ctx=ast.Store()):
+            match table:
+                case ast.Attribute(value=target, attr="__dict__") | ast.Call(func=ast.Name(id="vars"), args=[target]):
+                    yield ANY_KEY, target
+
+
+def _statement(module: Module, node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = module.parents[node]
+    return node
+
+
+def _is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
+    """``self.width = 3`` in a method: the class's own business."""
+    scope = module.scope(statement)
+    if not isinstance(scope, FunctionDef) or not isinstance(module.parents.get(scope), ast.ClassDef):
+        return False
+    return bool(scope.args.args) and dotted(target) == scope.args.args[0].arg
+
+
+def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.ClassDef]) -> bool:
+    thing = type(world)(world.workspace, Path(), Budget()).evaluate(target, world.open_frame(module, target))
+    return _class(thing) in nodes
+
+
+def _class(thing: Thing) -> ast.ClassDef | None:
+    match thing:
+        case Built(what=Class(node=node)) | Class(node=node):
+            return node
+    return None
