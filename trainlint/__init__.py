@@ -4,6 +4,13 @@ This module is the whole API that a rule may use: the facts to ask for, the find
 that names are read by, and the decorator that joins them.
 """
 
+import sys
+
+if sys.argv[:1] == ["-m"] and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    # ``python -m trainlint`` is starting. The working directory, often the one that is linted, comes before the
+    # standard library: an ``ast.py`` in it would be executed, and so would a rule pack that it says is installed.
+    del sys.path[0]
+
 from trainlint.facts import Crash, CtcLoss, Fact, Facts, Fill, Job, Layer, Loss, Metric, Targets, Unjudged, Unreadable
 from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
