@@ -12,7 +12,6 @@ from trainlint.source.binding import argument
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments,
-    Binding,
     Built,
     Class,
     Constant,

@@ -214,6 +214,7 @@ class Tensor:
     fills: tuple[Fill, ...] = ()
     sampled: bool = False
     constant: bool = False
+    drawn: bool = False
     evidence: tuple[Step, ...] = ()
 
     def but(self, **changes: object) -> Tensor:
