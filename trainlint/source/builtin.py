@@ -70,7 +70,7 @@ def _once(world: World, elements: tuple[Thunk, ...]) -> tuple[Thunk, ...] | None
     keys = [_key(world.force(each)) for each in elements]
     if None in keys:
         return None
-    return tuple(dict(zip(keys, elements)).values())
+    return tuple(dict(zip(keys, elements, strict=True)).values())
 
 
 def _nowhere() -> Frame:

@@ -106,8 +106,9 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """A dictionary whose keys are written out; ``whole`` is False where more may come, ``changed`` the keys that something
-    may have written over.
+    """A dictionary whose keys are written out; ``whole`` is False where more may come.
+
+    ``changed`` are the keys that something may have written over.
     """
 
     pairs: tuple[tuple[Thunk, Thunk], ...]
