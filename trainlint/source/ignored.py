@@ -1,5 +1,8 @@
 """What ``.gitignore`` files leave out: the lines of a file and a path in, a verdict out.
 
+Not pathspec: its 1.1.1 reads ``!b/`` as all that lies below b, so that the usual list of exceptions (``*``, ``!*/``,
+``!*.py``) leaves nothing out, and a line of many stars keeps it busy for minutes.
+
 It is git's own verdict but for ``a**/b``, where git departs from its manual. Patterns are matched without ``re``: a
 hostile one cannot make it backtrack, and its import would double the time of a run that finds nothing to read.
 Characters stand for bytes, as they do for git.
