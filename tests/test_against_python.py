@@ -185,7 +185,8 @@ def truth(expression: str) -> int | float | None:
 def test_a_closed_expression_is_worth_what_python_makes_of_it(
     tmp_path_factory: pytest.TempPathFactory, expressions: list[str]
 ) -> None:
-    for expression, number in zip(expressions, worth(expressions, tmp_path_factory.getbasetemp())):
+    numbers = worth(expressions, tmp_path_factory.getbasetemp())
+    for expression, number in zip(expressions, numbers, strict=True):
         assert number is None or number == truth(expression), expression
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = {"typer", "click", "rich", "libcst", "astroid", "torch", "trainlint_rules", "importlib.metadata", "pathspec"}
+READERS = {"trainlint.source.link", "trainlint.source.workspace", "trainlint.source.summary", "trainlint.source.things"}
 
 
 def imported(folder: Path, *words: str) -> set[str]:
@@ -29,9 +30,11 @@ def imported(folder: Path, *words: str) -> set[str]:
 
 
 @pytest.mark.parametrize("words", [(".",), ("check", ".", "-q"), (".", "--output-format", "json", "-j", "2")])
-def test_a_run_with_nothing_to_judge_loads_no_rule_and_no_heavy_library(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_run_with_nothing_to_judge_loads_no_rule_no_reader_and_no_heavy_library(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     (tmp_path / "setup.py").write_text("from setuptools import setup\n\nsetup(name='x')\n")
-    assert not imported(tmp_path, *words) & HEAVY
+    assert not imported(tmp_path, *words) & (HEAVY | READERS)
 
 
 def test_a_run_with_a_loss_loads_neither_typer_nor_torch(tmp_path: Path) -> None:

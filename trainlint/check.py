@@ -220,8 +220,11 @@ def _fails(finding: Finding, settings: Settings) -> bool:
 
 
 def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
-    every = {each for fact in facts for each in fact.unjudged() if scope.holds(each.where.path)}
-    return tuple(sorted(every, key=lambda each: (each.where, each.question, each.why.reason)))
+    """One reason for each question at each place, though several paths may lead there."""
+    every = (each for fact in facts for each in fact.unjudged() if scope.holds(each.where.path))
+    ordered = sorted(every, key=lambda each: (each.where, each.question, each.why.reason))
+    first = {(each.where, each.question): each for each in reversed(ordered)}
+    return tuple(reversed(first.values()))
 
 
 def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: str, scope: Scope) -> Tally:

@@ -153,6 +153,8 @@ def _answer(targets: Targets, index: Integer, position: Position | Unknown) -> I
     real = (value for value in targets.values if not marks & set(value.origins) and not _untaught(value))
     if any((value - index).number == 0 and value.names for value in real):
         what = f"one of the values that real targets take ({', '.join(map(str, targets.values))})"
+    elif targets.drawn:
+        return
     elif lowest and (lowest - index).number == 0:
         what = f"the first of the real targets, which count from {lowest}"
     elif lowest and highest and _at_most(lowest, index) and _at_most(index, highest):

@@ -56,8 +56,17 @@ LAYERS: dict[str, tuple[str, int]] = {
 }
 """A layer that can make logits: the parameter that says how many classes, and where it puts them."""
 
-_CONV = ("out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
-_DECONV = ("out_channels", "kernel_size", "stride", "padding", "output_padding", "groups", "bias", "dilation")
+_CONV = (
+    "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias", "padding_mode", "device", "dtype",
+)  # fmt: skip
+_DECONV = (
+    "out_channels", "kernel_size", "stride", "padding", "output_padding", "groups", "bias", "dilation", "padding_mode",
+    "device", "dtype",
+)  # fmt: skip
+_EMBEDDING = (
+    "num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse",
+    "_weight", "_freeze", "device", "dtype",
+)  # fmt: skip
 LAYER_SIGNATURES = (
     Signature("torch.nn.Linear", ("in_features", "out_features", "bias", "device", "dtype")),
     Signature("torch.nn.LazyLinear", ("out_features", "bias", "device", "dtype")),
@@ -66,7 +75,7 @@ LAYER_SIGNATURES = (
     *(Signature(f"torch.nn.LazyConv{n}d", _CONV) for n in (1, 2, 3)),
     *(Signature(f"torch.nn.ConvTranspose{n}d", ("in_channels", *_DECONV)) for n in (1, 2, 3)),
     *(Signature(f"torch.nn.LazyConvTranspose{n}d", _DECONV) for n in (1, 2, 3)),
-    Signature("torch.nn.Embedding", ("num_embeddings", "embedding_dim", "padding_idx")),
+    Signature("torch.nn.Embedding", _EMBEDDING),
 )
 
 KEEPS_CLASSES = frozenset(
@@ -105,7 +114,7 @@ KEEPING_METHODS = frozenset(
         "contiguous", "requires_grad_", "log_softmax", "softmax", "relu", "relu_", "tanh", "sigmoid", "exp", "log",
         "add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "clamp", "clamp_", "clip", "int", "long",
         "pin_memory", "expand", "expand_as", "masked_fill", "masked_fill_", "roll", "flip", "abs", "neg", "view_as",
-        "reshape_as", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "nan_to_num", "logsigmoid", "repeat_interleave",
+        "reshape_as", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "nan_to_num", "repeat_interleave",
         "index_select", "gather", "masked_select", "mean", "sum", "numpy",
     }
 )  # fmt: skip
@@ -127,7 +136,7 @@ KEEPING_FUNCTIONS = frozenset(
 )  # fmt: skip
 """Functions of a tensor after which the class dimension is where it was, as wide as it was."""
 
-SHARED = frozenset(f"{F}.{name}" for name in ("log_softmax", "ctc_loss", "nll_loss"))
+SHARED = frozenset(f"{F}.{name}" for name in ("log_softmax", "ctc_loss"))
 """What torch also offers without ``nn.functional``."""
 
 SAMPLING = frozenset({"argmax", "multinomial", "topk", "max", "sample", "generate", "argsort"})

@@ -12,7 +12,6 @@ from trainlint.source.binding import argument
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments,
-    Binding,
     Built,
     Class,
     Constant,
@@ -71,7 +70,7 @@ def _once(world: World, elements: tuple[Thunk, ...]) -> tuple[Thunk, ...] | None
     keys = [_key(world.force(each)) for each in elements]
     if None in keys:
         return None
-    return tuple(dict(zip(keys, elements)).values())
+    return tuple(dict(zip(keys, elements, strict=True)).values())
 
 
 def _nowhere() -> Frame:

@@ -11,7 +11,19 @@ from trainlint.source.binding import arguments, parameters
 from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, statement
 from trainlint.source.summary import FunctionNode, Module, last
-from trainlint.source.things import Arguments, Built, Class, Constant, Frame, Function, Partial, Thing, Thunk, identity
+from trainlint.source.things import (
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    Frame,
+    Function,
+    Opaque,
+    Partial,
+    Thing,
+    Thunk,
+    identity,
+)
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Unknown
 
@@ -97,6 +109,9 @@ def receiver(world: World, name: str, frame: Frame) -> Thing | None:
         return None
     if frame.receiver is not None:
         return frame.receiver
+    called = entered(world, frame)
+    if called is not None and isinstance(called.receiver, Built) and called.receiver.arguments is not None:
+        return called.receiver
     cls = Class(outside.function, outside.module, outside.outer or world.module_frame(outside.module))
     return cls if "classmethod" in objects.marks(function) else instance(world, cls)
 
@@ -193,6 +208,8 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     given = arguments(world, chosen.node, where)
     while isinstance(called, Partial):
         given, called = given.after(called.arguments), called.callable
+    if isinstance(called, Function) and called.node is not function:
+        return None
     receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
@@ -206,6 +223,8 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
         return
     for made in constructions(world, Class(cls, module, world.open_frame(module, cls))):
         for call, where in applications(world, made.module, made.node).items():
+            if where.is_test:
+                continue
             func = call.func
             callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
             thing = world.apart().evaluate(callable, world.open_frame(where, call))
@@ -245,7 +264,7 @@ def _confirmed(world: World, module: Module, source: ast.AST, function: Function
             thing = world.apart().evaluate(call.func, world.open_frame(where, call))
             while isinstance(thing, Partial):
                 thing = thing.callable
-            if _is(thing, function):
+            if _is(thing, function) or isinstance(thing, Opaque):
                 yield Caller(call, where)
 
 

@@ -1,4 +1,4 @@
-"""What a program does to a container after it was written down: it grows, its entries are replaced, here or elsewhere."""
+"""What becomes of a container after it was written down: it grows, its entries are replaced, here or elsewhere."""
 
 from __future__ import annotations
 

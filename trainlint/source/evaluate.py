@@ -317,11 +317,11 @@ class Evaluator(World):
         """The part of a value that an unpacking gives to a name."""
         if not isinstance(target, ast.Tuple | ast.List):
             return value
-        for place, each in enumerate(target.elts):
+        for index, each in enumerate(target.elts):
             if isinstance(each, ast.Starred):
                 return Unknown("a starred unpacking is not followed")
             if name in _names(each):
-                return self._unpacked(each, tensors.part(self, value, place, each), name)
+                return self._unpacked(each, tensors.part(self, value, index, each), name)
         return Unknown("the unpacking is not followed")
 
     def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
@@ -442,20 +442,21 @@ class Evaluator(World):
     def _junction(self, node: ast.BoolOp, frame: Frame) -> Thing:
         """``a or b``: the first that decides; an open one is a fork between it and the rest."""
         deciding = isinstance(node.op, ast.Or)
-        for place, each in enumerate(node.values[:-1]):
+        for turn, each in enumerate(node.values[:-1]):
             known = names.truth(self, each, frame)
             if known is deciding:
                 return self.evaluate(each, frame)
             if known is None:
                 answers = (frame.step(each), frame.step(node.values[-1]))
-                if self.choose("branch", ("or", id(node), place, frame.number), answers) == 0:
+                if self.choose("branch", ("or", id(node), turn, frame.number), answers) == 0:
                     return self.evaluate(each, frame)
         return self.evaluate(node.values[-1], frame)
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Thing:
         unsure = Unknown("the comparison is open")
         sides = [self.evaluate(each, frame) for each in (node.left, *node.comparators)]
-        answers = [builtin.compared(self, op, left, right) for op, left, right in zip(node.ops, sides, sides[1:])]
+        compared = zip(node.ops, sides[:-1], sides[1:], strict=True)
+        answers = [builtin.compared(self, op, left, right) for op, left, right in compared]
         return Constant(False) if False in answers else unsure if None in answers else Constant(True)
 
     def _items(self, node: ast.expr, parts: list[ast.expr], frame: Frame) -> Items:

@@ -297,7 +297,7 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
     appended = dict.fromkeys(value for thing in traced for value in thing.appended)
     one = traced[0] if len(traced) == 1 else Tensor()
-    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence)
+    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence, one.drawn)
 
 
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
@@ -477,12 +477,8 @@ def _labels(world: World, source: Thunk) -> Tensor | None:
 
 def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
     """A construction by itself: a fact only if nothing in the project applies it."""
-    found = applications(world, site.module, site.call)
-    for call, module in found.items():
-        quiet = world.apart()
-        thing = quiet.evaluate(_callable(call), quiet.open_frame(module, call))
-        if not isinstance(thing, Opaque | Unknown):
-            return None
+    if applications(world, site.module, site.call):
+        return None
     span = site.module.span(site.call)
     given = _deciding(applied, "blank" if applied.name in CTC else "ignore_index")
     value = _number(world, given, Integer.exact(0 if applied.name in CTC else -100))

@@ -356,7 +356,7 @@ def _function(frame: Frame) -> FunctionDef:
 
 
 def left(world: World, built: Built, name: str, owner: Class, frame: Frame) -> Thing | None:
-    """What a method leaves in an attribute: by its own last write, or by a method of the object that it calls after it."""
+    """What a method leaves in an attribute: by its own last write, or by a method that it calls after it."""
     function = _function(frame)
     path = f"{function.args.args[0].arg if function.args.args else 'self'}.{name}"
     found = final(world, path, function.body, frame)
@@ -493,7 +493,7 @@ def _variable(built: Built) -> str | None:
 
 
 def written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
-    """A statement that writes the attribute where the order of things is not followed: in another function, in a loop."""
+    """A statement that writes the attribute where order is not followed: in another function, in a loop."""
     assert isinstance(built.what, Class), "an object of the project"
     classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
     own = f"{_variable(built)}.{name}"

@@ -1,4 +1,7 @@
-"""A project in, facts out: the only module of this package that touches the disk."""
+"""A project in, facts out: the only module of this package that touches the disk.
+
+Most runs of a hook have nothing to observe, so what reads code is imported when there is.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trainlint.facts import Fact, Facts
-from trainlint.source.link import link, with_twins
 from trainlint.source.sift import relevant
 from trainlint.source.text import Fault, read
-from trainlint.source.workspace import Workspace
 
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
@@ -47,6 +48,8 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
 
     With more than one job the files are shared out among processes; the facts and their order are the same.
     """
+    from trainlint.source.link import with_twins
+
     return Facts(with_twins(_every_fact(project, files, jobs)))
 
 
@@ -63,6 +66,9 @@ def _every_fact(project: Project, files: Sequence[str], jobs: int) -> Iterable[F
 
 
 def _observed(project: Project, files: Sequence[str]) -> tuple[Fact, ...]:
+    from trainlint.source.link import link
+    from trainlint.source.workspace import Workspace
+
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
     limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))

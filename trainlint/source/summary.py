@@ -222,7 +222,8 @@ def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> 
     return Module(
         name, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
         tuple(survey.comprehensions), tuple(survey.walrus), survey.imports, survey.renamed, tuple(survey.stars),
-        frozenset(survey.stored), frozenset(survey.rebound),         {word: frozenset(keys) for word, keys in survey.changed.items() if word},
+        frozenset(survey.stored), frozenset(survey.rebound),
+        {word: frozenset(keys) for word, keys in survey.changed.items() if word},
     )  # fmt: skip
 
 

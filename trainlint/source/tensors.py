@@ -201,7 +201,7 @@ def _drawn(world: World, given: Arguments) -> Tensor:
     high = numbers[-1] if numbers else Unknown("nothing is given")
     if isinstance(low, Unknown) or isinstance(high, Unknown):
         return Tensor()
-    return Tensor(lowest=low, highest=high - Integer.exact(1))
+    return Tensor(lowest=low, highest=high - Integer.exact(1), drawn=True)
 
 
 def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame, how: str) -> Tensor:
@@ -439,6 +439,8 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
             if isinstance(number, Tensor) and not isinstance(number.layer, Unknown):
                 tensor = tensor.but(layer=number.layer, values=(), constant=False)
             tensor = tensor.but(lowest=None, highest=None)
+            if isinstance(number, Integer) and _marks(number):
+                tensor = tensor.but(fills=())
             if not whole:
                 continue
             where = frame.module.span(node if isinstance(node, ast.Assign) else value)
@@ -451,6 +453,11 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
                 fills = tuple(Fill(value, start, "padded with") for value in tensor.values)
                 tensor = tensor.but(values=(), constant=False, fills=(*tensor.fills, *fills))
     return tensor
+
+
+def _marks(number: Integer) -> bool:
+    """A negative number is written where nothing is to be learned: what else fills the targets is covered by it."""
+    return number.maximum is not None and number.maximum < 0
 
 
 def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr, bool], ...]:

@@ -106,8 +106,9 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """A dictionary whose keys are written out; ``whole`` is False where more may come, ``changed`` the keys that something
-    may have written over.
+    """A dictionary whose keys are written out; ``whole`` is False where more may come.
+
+    ``changed`` are the keys that something may have written over.
     """
 
     pairs: tuple[tuple[Thunk, Thunk], ...]
@@ -214,6 +215,7 @@ class Tensor:
     fills: tuple[Fill, ...] = ()
     sampled: bool = False
     constant: bool = False
+    drawn: bool = False
     evidence: tuple[Step, ...] = ()
 
     def but(self, **changes: object) -> Tensor:

@@ -1,0 +1,110 @@
+"""The tables of libraries against the installed libraries: parameters, their order, the defaults that decide."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from trainlint.knowledge import SIGNATURES, Signature, canonical, metrics, torch
+
+torch_itself = pytest.importorskip("torch")
+
+
+def found(name: str) -> Any:
+    """What a qualified name stands for; an attribute hides the module of its name, as in ``torch.nn.utils``."""
+    thing, path = None, ""
+    for word in name.split("."):
+        path = f"{path}.{word}".lstrip(".")
+        thing = getattr(thing, word) if hasattr(thing, word) else import_module(path)
+    return thing
+
+
+def parameters(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """What a call passes: of a deprecated class, what its ``__init__`` takes."""
+    known = dict(inspect.signature(thing).parameters)
+    if isinstance(thing, type) and set(known) <= {"args", "kwargs"}:
+        known = dict(list(inspect.signature(vars(thing)["__init__"]).parameters.items())[1:])
+    return known
+
+
+def assert_defaults(known: Signature, real: dict[str, inspect.Parameter]) -> None:
+    assert {name: real[name].default for name in known.defaults} == dict(known.defaults)
+
+
+@pytest.mark.parametrize("known", torch.SIGNATURES, ids=lambda known: str(known.name))
+def test_a_callable_of_torch_takes_what_the_table_says(known: Signature) -> None:
+    real = parameters(found(known.name))
+    assert tuple(real) == known.parameters
+    assert_defaults(known, real)
+
+
+def torchmetric(name: str) -> Any:
+    """A metric by its short name, wherever torchmetrics keeps it."""
+    head, _, last = name.rpartition(".")
+    homes: Iterable[ModuleType] = (import_module(head), import_module(f"{head}.classification"))
+    return next(getattr(home, last) for home in homes if hasattr(home, last))
+
+
+@pytest.mark.parametrize(
+    "known",
+    [known for known in metrics.SIGNATURES if known.name not in metrics.GONE],
+    ids=lambda known: str(known.name),
+)
+def test_a_metric_takes_what_the_table_says_up_to_the_index_it_skips(known: Signature) -> None:
+    pytest.importorskip("torchmetrics")
+    real = parameters(torchmetric(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert known.parameters[-1] == "ignore_index"
+    assert "num_classes" in known.parameters
+    assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("name", metrics.GONE)
+def test_a_metric_of_older_versions_is_not_in_the_new_one(name: str) -> None:
+    pytest.importorskip("torchmetrics")
+    with pytest.raises(StopIteration):
+        torchmetric(name)
+
+
+def test_every_metric_that_is_looked_for_has_a_signature() -> None:
+    assert {*metrics.CLASSES, *metrics.FUNCTIONS} == {known.name for known in metrics.SIGNATURES}
+
+
+@pytest.mark.parametrize("name", sorted({*torch.KEEPS_CLASSES, *torch.LAYERS}))
+def test_a_layer_of_the_tables_is_a_module_of_torch(name: str) -> None:
+    assert issubclass(found(name), torch_itself.nn.Module)
+
+
+@pytest.mark.parametrize("name", torch.LAYERS)
+def test_a_layer_takes_the_parameter_that_counts_its_classes(name: str) -> None:
+    parameter, _ = torch.LAYERS[name]
+    assert parameter in parameters(found(name))
+    assert parameter in SIGNATURES[name].parameters
+
+
+@pytest.mark.parametrize("name", sorted(torch.WRAPPERS | torch.KEEPING_FUNCTIONS))
+def test_a_function_of_the_tables_exists(name: str) -> None:
+    assert callable(found(name))
+
+
+@pytest.mark.parametrize("name", sorted(torch.KEEPING_METHODS))
+def test_a_method_that_keeps_classes_is_a_method_of_a_tensor(name: str) -> None:
+    assert callable(getattr(torch_itself.Tensor, name))
+
+
+@pytest.mark.parametrize("name", sorted(torch.SELF_METHODS - {"npu"}))
+def test_a_method_that_returns_the_module_is_a_method_of_a_module(name: str) -> None:
+    """``npu`` is put there by an extension."""
+    assert callable(getattr(torch_itself.nn.Module, name))
+
+
+@pytest.mark.parametrize("name", sorted(torch.SHARED))
+def test_a_shared_function_has_two_names_that_are_known_as_one(name: str) -> None:
+    short = f"torch.{name.rpartition('.')[2]}"
+    assert callable(found(short))
+    assert canonical(short) == name
