@@ -77,7 +77,7 @@ def wrap(tree: ast.AST, chance: random.Random) -> None:
     block = chance.choice(blocks(tree))
     place = chance.randrange(len(block))
     around = ast.parse(chance.choice(WRAPPERS)).body[0]
-    setattr(around, "body", [block[place]])
+    vars(around)["body"] = [block[place]]
     block[place] = around
 
 

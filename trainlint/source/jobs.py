@@ -9,6 +9,7 @@ from trainlint.facts import Job, Layer
 from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, index_roles, roles
 from trainlint.source import builtin, objects
+from trainlint.source.names import statement
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Entries, Tensor
 from trainlint.source.world import World
@@ -231,6 +232,14 @@ def _is_quiet(node: ast.expr) -> bool:
     return bool(said & set(QUIET)) and Role.END not in said
 
 
+def _fills_up(module: Module, node: ast.AST) -> bool:
+    """``while len(row) < longest: row.append(0)`` pads, whatever the number is called."""
+    holder = module.parents.get(statement(module, node))
+    return isinstance(holder, ast.While) and any(
+        isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(holder.test)
+    )
+
+
 def _pair(module: Module, parent: ast.Tuple, node: ast.expr) -> int | None:
     """``ids[:, 6], ids[:, 7] = EOS, PAD``: the one place that a symbol is written to."""
     holder = module.parents.get(parent)
@@ -364,7 +373,7 @@ def _was_sampled(module: Module, node: ast.expr) -> bool:
 
 def _appended(module: Module, parent: ast.AST, node: ast.expr) -> Iterator[tuple[str, Job | None]]:
     """``ids + [EOS]``, ``[BOS, *ids, EOS]`` and ``ids.append(EOS)`` write a symbol at one end of a sequence."""
-    if _is_quiet(node):
+    if _is_quiet(node) or _fills_up(module, parent):
         return
     holder = module.parents.get(parent)
     match parent, holder:
