@@ -16,6 +16,9 @@ from trainlint.source.world import World
 from trainlint.value import Integer, Proof, Role, Step, Table, Unknown
 
 MOST_ALIASES = 12
+MOST_FLAGS = 3
+"""A stop check goes through no more flags than this before something asks."""
+
 QUIET = (Role.PAD, Role.VOID, Role.START)
 NAMED = (Role.END, *QUIET, Role.BLANK, Role.NO_OBJECT)
 
@@ -310,35 +313,29 @@ def _meets_a_sample(world: World, module: Module, compare: ast.Compare, node: as
     return any(_samples(other) or _was_sampled(module, other) or _is_sampled(world, module, other) for other in others)
 
 
-def _stops(module: Module, compare: ast.Compare) -> bool:
-    """Whether a comparison decides about going on: a test that leaves, a flag that a test reads; a mask does not."""
-    node: ast.AST = compare
+def _stops(module: Module, node: ast.AST, depth: int = 0) -> bool:
+    """Whether a comparison decides about going on: a test asks it, or a flag that it goes into; a mask does not."""
     while True:
         parent = module.parents[node]
         match parent:
             case ast.If() | ast.While():
                 return node is parent.test
-            case ast.Return() | ast.IfExp() | ast.Assert():
-                return True
-            case ast.Assign(targets=[target]):
-                return _is_tested(module, last(target))
-            case ast.AugAssign() | ast.AnnAssign():
-                return _is_tested(module, last(parent.target))
+            case ast.Return():
+                return _asked(module, parent, depth)
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                flags = module.loads.get(last(target), ()) if depth < MOST_FLAGS else ()
+                scope = module.scope(parent)
+                return any(module.scope(flag) is scope and _stops(module, flag, depth + 1) for flag in flags)
             case ast.stmt() | ast.comprehension() | ast.Subscript():
                 return False
         node = parent
 
 
-def _is_tested(module: Module, word: str) -> bool:
-    """Whether an ``if`` or a ``while`` asks a flag, by itself or through ``all``, ``any`` or ``sum``."""
-    for node in module.loads.get(word, ()):
-        each: ast.AST = node
-        while isinstance(each, ast.expr | ast.keyword):
-            holder = module.parents[each]
-            if isinstance(holder, ast.If | ast.While) and holder.test is each:
-                return True
-            each = holder
-    return False
+def _asked(module: Module, node: ast.Return, depth: int) -> bool:
+    """Whether a test asks the function that returns a comparison."""
+    function = module.scope(node)
+    calls = module.loads.get(getattr(function, "name", ""), ()) if depth < MOST_FLAGS else ()
+    return any(_stops(module, call, depth + 1) for call in calls)
 
 
 def _is_sampled(world: World, module: Module, node: ast.expr) -> bool:
