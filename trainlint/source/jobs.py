@@ -7,14 +7,18 @@ from collections.abc import Iterator
 
 from trainlint.facts import Job, Layer
 from trainlint.knowledge import torch
-from trainlint.knowledge.roles import entry_role, roles
+from trainlint.knowledge.roles import entry_role, index_roles, roles
 from trainlint.source import builtin, objects
-from trainlint.source.summary import Module, dotted, targets
+from trainlint.source.names import statement
+from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Entries, Tensor
 from trainlint.source.world import World
 from trainlint.value import Integer, Proof, Role, Step, Table, Unknown
 
 MOST_ALIASES = 12
+MOST_FLAGS = 3
+"""A stop check goes through no more flags than this before something asks."""
+
 QUIET = (Role.PAD, Role.VOID, Role.START)
 NAMED = (Role.END, *QUIET, Role.BLANK, Role.NO_OBJECT)
 
@@ -212,7 +216,7 @@ def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Jo
             yield from _padded(module, call, node)
         case ast.keyword(arg=str(name)):
             yield "", _named(name, module.step(module.parents[parent]))  # type: ignore[arg-type]
-        case ast.Compare() if _meets_a_sample(world, module, parent, node):
+        case ast.Compare() if _meets_a_sample(world, module, parent, node) and _stops(module, parent):
             yield "", Job(Role.END, Proof.USE, f"{_spelled(node)}, which ends decoding", (module.step(parent),))
         case ast.List() | ast.Tuple() | ast.Call():
             yield from _appended(module, parent, node)
@@ -220,9 +224,23 @@ def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Jo
 
 def _written(module: Module, statement: ast.AST, node: ast.expr, place: int) -> Job | None:
     """One step of each row: the first is a start, a later one an answer, unless its name says padding."""
-    if roles((dotted(node) or "").rpartition(".")[2]) & set(QUIET):
+    if _is_quiet(node):
         return None
     return _at_start(module, statement, node) if place == 0 else _at_end(module, statement, node)
+
+
+def _is_quiet(node: ast.expr) -> bool:
+    """Whether the name says padding, and no end: to write it is to pad."""
+    said = roles(last(node)) or index_roles(last(node))
+    return bool(said & set(QUIET)) and Role.END not in said
+
+
+def _fills_up(module: Module, node: ast.AST) -> bool:
+    """``while len(row) < longest: row.append(0)`` pads, whatever the number is called."""
+    holder = module.parents.get(statement(module, node))
+    return isinstance(holder, ast.While) and any(
+        isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(holder.test)
+    )
 
 
 def _pair(module: Module, parent: ast.Tuple, node: ast.expr) -> int | None:
@@ -295,6 +313,31 @@ def _meets_a_sample(world: World, module: Module, compare: ast.Compare, node: as
     return any(_samples(other) or _was_sampled(module, other) or _is_sampled(world, module, other) for other in others)
 
 
+def _stops(module: Module, node: ast.AST, depth: int = 0) -> bool:
+    """Whether a comparison decides about going on: a test asks it, or a flag that it goes into; a mask does not."""
+    while True:
+        parent = module.parents[node]
+        match parent:
+            case ast.If() | ast.While():
+                return node is parent.test
+            case ast.Return():
+                return _asked(module, parent, depth)
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                flags = module.loads.get(last(target), ()) if depth < MOST_FLAGS else ()
+                scope = module.scope(parent)
+                return any(module.scope(flag) is scope and _stops(module, flag, depth + 1) for flag in flags)
+            case ast.stmt() | ast.comprehension() | ast.Subscript():
+                return False
+        node = parent
+
+
+def _asked(module: Module, node: ast.Return, depth: int) -> bool:
+    """Whether a test asks the function that returns a comparison."""
+    function = module.scope(node)
+    calls = module.loads.get(getattr(function, "name", ""), ()) if depth < MOST_FLAGS else ()
+    return any(_stops(module, call, depth + 1) for call in calls)
+
+
 def _is_sampled(world: World, module: Module, node: ast.expr) -> bool:
     value = world.apart().evaluate(node, world.open_frame(module, node))
     return isinstance(value, Tensor) and value.sampled
@@ -327,6 +370,8 @@ def _was_sampled(module: Module, node: ast.expr) -> bool:
 
 def _appended(module: Module, parent: ast.AST, node: ast.expr) -> Iterator[tuple[str, Job | None]]:
     """``ids + [EOS]``, ``[BOS, *ids, EOS]`` and ``ids.append(EOS)`` write a symbol at one end of a sequence."""
+    if _is_quiet(node) or _fills_up(module, parent):
+        return
     holder = module.parents.get(parent)
     match parent, holder:
         case ast.Call(func=ast.Attribute(attr="append"), args=[only]), _ if only is node:

@@ -348,35 +348,35 @@ def leaves(block: Sequence[ast.AST]) -> bool:
 def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[ast.Return]:
     """The ``return`` that ends a body in this world; nothing if it falls off its end."""
     for inner in body:
-        match inner:
-            case ast.Return():
-                yield inner
-                return
-            case ast.If() if any(_has_return(arm) for arm in (inner.body, inner.orelse)):
-                block = inner.orelse if taken(world, inner, frame) else inner.body
-                found = next(returns(world, block, frame), None)
-                if found:
-                    yield found
-                    return
-                if leaves(block):
-                    return
-            case ast.With() | ast.AsyncWith() | ast.Try() if _has_return([*inner.body, *getattr(inner, "orelse", ())]):
-                found = next(returns(world, [*inner.body, *getattr(inner, "orelse", ())], frame), None)
-                if found:
-                    yield found
-                    return
-            case ast.Match() if _has_return(inner.cases):
-                taken_case = matched(world, inner, inner.cases, frame)
-                found = next(returns(world, taken_case.body, frame), None) if taken_case else None
-                if found:
-                    yield found
-                if found or (taken_case and leaves(taken_case.body)):
-                    return
-            case ast.For() | ast.While() | ast.AsyncFor() if _has_return(inner.body):
-                step = frame.step(inner)
-                if world.choose("branch", ("loop-return", id(inner), frame.number), (step, step)) == 0:
-                    yield from returns(world, inner.body, frame)
-                    return
+        if isinstance(inner, ast.Return):
+            yield inner
+            return
+        block = _run(world, inner, frame) if _has_return([inner]) else []
+        found = next(returns(world, block, frame), None)
+        if found:
+            yield found
+        is_loop = isinstance(inner, ast.For | ast.AsyncFor | ast.While)
+        if found or (leaves(block) and not is_loop):
+            return
+
+
+def _run(world: World, node: ast.stmt, frame: Frame) -> list[ast.stmt]:
+    """The statements that a compound statement runs in this world."""
+    match node:
+        case ast.If():
+            return node.orelse if taken(world, node, frame) else node.body
+        case ast.Try():
+            return [*node.body, *node.orelse]
+        case ast.With() | ast.AsyncWith():
+            return node.body
+        case ast.Match():
+            case = matched(world, node, node.cases, frame)
+            return case.body if case else []
+        case ast.For() | ast.AsyncFor() | ast.While():
+            step = frame.step(node)
+            ran = world.choose("branch", ("loop-return", id(node), frame.number), (step, step)) == 0
+            return node.body if ran else []
+    return []
 
 
 def _has_return(block: Sequence[ast.AST]) -> bool:

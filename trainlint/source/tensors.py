@@ -46,6 +46,7 @@ HOW = {
     "pad": "padded by F.pad with",
     "where": "filled by torch.where with",
 }
+MASKING = ("masked_fill", "masked_fill_")
 FULL = {"torch.full", "torch.full_like", "numpy.full", "numpy.full_like"}
 CONSTRUCTORS = {
     "torch.tensor",
@@ -208,8 +209,9 @@ def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame
     value = world.integer(world.force(fill))
     if isinstance(value, Unknown):
         return base
+    fills = () if how in MASKING and _marks(value) else base.fills
     how = HOW.get(how, f"filled by {how} with")
-    return base.but(fills=(*base.fills, Fill(value, fill.frame.module.span(fill.node), how)))
+    return base.but(fills=(*fills, Fill(value, fill.frame.module.span(fill.node), how)))
 
 
 def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tensor:
@@ -221,7 +223,8 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor())
     for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
-            tensor = tensor.but(fills=(*tensor.fills, Fill(side, thunk.frame.module.span(thunk.node), HOW["where"])))
+            fills = () if _marks(side) else tensor.fills
+            tensor = tensor.but(fills=(*fills, Fill(side, thunk.frame.module.span(thunk.node), HOW["where"])))
     return tensor
 
 
