@@ -241,7 +241,8 @@ def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: 
     counted = (fact for each in kinds for fact in facts.of(each))
     asked = [fact for fact in counted if scope.holds(fact.call.path) or fact.call in touched]
     unsettled = failed | {fact.call for fact in asked if any(fact.unjudged())}
-    calls = {fact.call for fact in asked}
+    crashed = {fact.call for fact in facts.of(Crash) if kind == "losses" and scope.holds(fact.call.path)}
+    calls = {fact.call for fact in asked} | crashed
     return Tally(
         safe=len(calls - flagged - unsettled),
         flagged=len(calls & flagged),

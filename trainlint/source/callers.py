@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from trainlint.source import objects
 from trainlint.source.binding import arguments, parameters
 from trainlint.source.flow import applications
-from trainlint.source.names import leaves, returns, statement
+from trainlint.source.names import leaves, returns, spelled, statement
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -321,7 +321,7 @@ def _take(world: World, node: ast.If, which: int, frame: Frame) -> None:
     test, flipped = node.test, 0
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, flipped = test.operand, 1 - flipped
-    world.given.setdefault(("branch", "if", ast.dump(test), frame.number), which ^ flipped)
+    world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which ^ flipped)
 
 
 def annotated(world: World, name: str, frame: Frame) -> Thing | None:

@@ -50,14 +50,21 @@ def _rewritten(thing: Built, name: str, frame: Frame) -> Built:
 
 
 def _appended(name: str, frame: Frame) -> list[ast.expr]:
-    """What the scope appends to a list."""
+    """What the scope appends to a list, in the order of the text."""
     scope = frame.function or frame.module.tree
-    found: list[ast.expr] = []
+    known = frame.module.kept.get(("appended", scope))
+    if not isinstance(known, dict):
+        known = frame.module.kept["appended", scope] = _every_append(scope)
+    return list(known.get(name, ()))
+
+
+def _every_append(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
     for node in ast.walk(scope):
         match node:
-            case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if dotted(value) == name:
-                found.append(only)
-    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+            case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if name := dotted(value):
+                found.setdefault(name, []).append(only)
+    return {name: sorted(each, key=lambda node: (node.lineno, node.col_offset)) for name, each in found.items()}
 
 
 def _changed_elsewhere(world: World, word: str, frame: Frame) -> tuple[frozenset[object], ...]:

@@ -172,11 +172,30 @@ class Evaluator(World):
         after = getattr(found.node, "lineno", 0) if found else 0
         for star, row in reversed(frame.module.stars):
             home = self.workspace.find(star, frame.module) if after < row < before else None
-            if home is not None and home is not frame.module and self._exports(home, name):
+            if home is None or home is frame.module or not self._offers(home, name):
+                continue
+            if self._exports(home, name):
                 value = self.of_module(self.module_frame(home), name)
                 if value is not None:
                     return value
         return None
+
+    def _offers(self, home: Module, name: str) -> bool:
+        """Whether a module, or any that it imports whole, binds a name at all: asked first, since stars form webs."""
+        key = ("web", home.path)
+        web = self.workspace.answers.get(key)
+        if not isinstance(web, dict):
+            web = {home.path: home}
+            waiting = [home]
+            while waiting:
+                module = waiting.pop()
+                for star, _ in module.stars:
+                    found = self.workspace.find(star, module)
+                    if found is not None and found.path not in web:
+                        web[found.path] = found
+                        waiting.append(found)
+            self.workspace.answers[key] = web
+        return any(name in names.top(module) for module in web.values())
 
     def _exports(self, module: Module, name: str) -> bool:
         """Whether ``from module import *`` takes a name along."""

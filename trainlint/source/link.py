@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets, Unreadable
 from trainlint.knowledge import SIGNATURES, canonical, metrics, torch, transformers
+from trainlint.knowledge.roles import words
 from trainlint.source import callers, jobs
 from trainlint.source.binding import argument, arguments, defaults
 from trainlint.source.builtin import entry
@@ -122,12 +123,16 @@ def sites(world: World, module: Module) -> Iterator[Site]:
             full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
             if full in METRICS:
                 yield from _sites_of_metric(world, module, node)
-            elif full in TRAINERS or "acc" in full.lower():
+            elif full in TRAINERS or _is_accuracy(full):
                 parent = module.parents.get(node)
                 if isinstance(parent, ast.Call) and parent.func is node:
                     yield Site(parent, module)
             elif full in WORDS:
                 yield from _sites_of(world, module, node, full)
+
+
+def _is_accuracy(name: str) -> bool:
+    return "acc" in name.lower() and not {"acc", "accuracy"}.isdisjoint(words(name))
 
 
 def _sites_of(world: World, module: Module, node: ast.expr, word: str) -> Iterator[Site]:
@@ -428,7 +433,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
 def _own_metric(world: World, called: Function | External, site: Site, frame: Frame) -> Metric | None:
     """An accuracy that the project wrote itself: its name and its argument say so."""
     keyword = next((each for each in site.call.keywords if each.arg in SKIPS), None)
-    if keyword is None or "acc" not in called.name.lower() or not site.call.args:
+    if keyword is None or not _is_accuracy(called.name.rpartition(".")[2]) or not site.call.args:
         return None
     given = Thunk(keyword.value, frame)
     ignored = _number(world, given, Unknown("it skips nothing"))

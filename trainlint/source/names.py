@@ -39,6 +39,15 @@ def binds(module: Module, node: ast.AST) -> frozenset[str]:
     return found
 
 
+def top(module: Module) -> frozenset[str]:
+    """Every name that a module's own statements bind."""
+    known = module.kept.get("top")
+    if not isinstance(known, frozenset):
+        known = frozenset(name for node in module.tree.body for name in binds(module, node))
+        module.kept["top"] = known
+    return known
+
+
 def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
     """The names bound by ``:=`` and the statement that holds each."""
     return tuple((node.target.id, statement(module, node)) for node in module.walrus)
@@ -289,7 +298,15 @@ def taken(world: World, node: ast.If | ast.IfExp, frame: Frame) -> int:
     step = frame.step(node.test)
     no = type(step)(f"not ({step.text})", step.where)
     answers = (no, step) if flipped else (step, no)
-    return world.choose("branch", ("if", ast.dump(test), frame.number), answers) ^ flipped
+    return world.choose("branch", ("if", spelled(frame.module, test), frame.number), answers) ^ flipped
+
+
+def spelled(module: Module, test: ast.expr) -> str:
+    """A test as a text by which equal tests are known."""
+    known = module.kept.get(("spelled", test))
+    if not isinstance(known, str):
+        known = module.kept["spelled", test] = ast.dump(test)
+    return known
 
 
 def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
