@@ -110,8 +110,8 @@ class Targets:
 
     ``values`` are all that a label map gives, ``appended`` what closes each row as one answer more.
     ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
-    them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range; ``drawn`` says
-    that the range is that of random numbers, which stand in for data and prove only what they leave out.
+    them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range;
+    ``drawn`` says that the range is that of random numbers, which stand in for data and prove only what they leave out.
     """
 
     values: tuple[Integer, ...] = ()

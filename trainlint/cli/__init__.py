@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
-from trainlint.cli.options import CHECK, COMMANDS, Command, Said, parse
+from trainlint.cli.options import CHECK, COMMANDS, call, parse
 
 FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
 
@@ -42,13 +41,6 @@ def complain(message: str) -> int:
     """Say on the error stream what could not be done; the status that goes with it."""
     print(f"trainlint: {message}", file=sys.stderr)
     return 2
-
-
-def call(command: Command, arguments: tuple[str, ...], said: Said) -> int:
-    """Run a command whose words are parsed."""
-    run = import_module(command.module).run
-    status: int = run(arguments, said)
-    return status
 
 
 def _run(words: Sequence[str]) -> int:

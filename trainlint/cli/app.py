@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trainlint.cli import call
-from trainlint.cli.options import COMMANDS, Command, Kind, Option
+from trainlint.cli.options import COMMANDS, Command, Kind, Option, call
 
 HELP = """Find training bugs that the loss curve cannot show.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 
 Said = Mapping[str, tuple[str, ...]]
 """What was said on the command line: the values of each option that was given, in order; a flag's value is empty."""
@@ -151,3 +152,10 @@ def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, .
                 return None
         said[option.name] = (*said.get(option.name, ()), value) if option.kind is Kind.MANY else (value,)
     return tuple(arguments), said
+
+
+def call(command: Command, arguments: tuple[str, ...], said: Said) -> int:
+    """Run a command whose words are parsed."""
+    run = import_module(command.module).run
+    status: int = run(arguments, said)
+    return status

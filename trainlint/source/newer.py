@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from trainlint.source import text as reader
+from trainlint.source.syntax import tree
 
 TYPE_PARAMETERS = (
     r"^([ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+|[ \t]*type[ \t]+\w+)[ \t]*\[(?:{inner}|\[[^\[\]]*\])+\]"
@@ -50,7 +50,7 @@ def needs(text: str) -> str | None:
 
 def _is_readable(text: str) -> bool:
     try:
-        reader.tree(text)
+        tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return False
     return True

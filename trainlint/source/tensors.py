@@ -58,6 +58,7 @@ CONSTRUCTORS = {
     "numpy.asarray",
 }
 COUNTED = ("argmin", "argmax")
+MOVERS = ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops")
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
 MOST_WEIGHTS = 4096
@@ -128,9 +129,14 @@ def _opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
 
 def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """Functions of tensors, as far as classes and targets go."""
-    last = name.rpartition(".")[2]
     if name in torch.KEEPING_FUNCTIONS:
         return _kept(first)
+    written = _written_out(world, name, first, given, node, frame)
+    return written if written is not None else _computed(world, name, first, given, node, frame)
+
+
+def _written_out(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Tensor | None:
+    """A tensor made of numbers that the code writes down, or of rows that it pads."""
     if name in CONSTRUCTORS:
         return _of_values(world, first, node, frame)
     if name in FULL:
@@ -139,20 +145,25 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True)
     if name in CONSTANT:
         return Tensor(values=(Integer.exact(CONSTANT[name]),), constant=True)
-    if name == "torch.where" and len(given.positional) == 3:
-        return _where(world, given, node, frame)
     if name in PADDERS:
         fill = given.keywords.get("padding_value") or (given.positional[2] if len(given.positional) > 2 else None)
         base = _of_values(world, first, node, frame)
-        zero = replace(
-            base, fills=(*base.fills, Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, HOW[last]))
-        )
-        return _filled(world, base, fill, node, frame, last) if fill else zero
+        last = name.rpartition(".")[2]
+        zero = Fill(Integer.exact(0), frame.step(builtin.expression(node)).where, HOW[last])
+        return _filled(world, base, fill, node, frame, last) if fill else base.but(fills=(*base.fills, zero))
+    if name in ("torch.randint", "torch.randint_like"):
+        return _drawn(world, given)
+    return None
+
+
+def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """A tensor made of other tensors."""
+    last = name.rpartition(".")[2]
+    if name == "torch.where" and len(given.positional) == 3:
+        return _where(world, given, node, frame)
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
         layer = first.layer if isinstance(first, Tensor) else UNTRACED
         return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if last in COUNTED else None)
-    if name in ("torch.randint", "torch.randint_like"):
-        return _drawn(world, given)
     if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
         return _joined(world, first, last)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
@@ -161,16 +172,7 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         return Tensor(_tied(world, world.force(given.positional[1])))
     if name in (f"{F}.one_hot", "torch.einsum", "torch.matmul", "torch.bmm", f"{F}.embedding"):
         return Tensor(Unknown(f"{last} makes the logits"))
-    if last in (
-        "transpose",
-        "permute",
-        "reshape",
-        "flatten",
-        "rearrange",
-        "movedim",
-        "swapaxes",
-        "einops",
-    ) and isinstance(first, Tensor):
+    if last in MOVERS and isinstance(first, Tensor):
         return _moved(world, first, last, replace(given, positional=given.positional[1:]))
     return None
 
@@ -382,6 +384,11 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             found = builtin.method(world, thing, name, given, node, frame)
             if found is not None:
                 return found
+    return _answer(world, thing, name, given, node, frame)
+
+
+def _answer(world: World, thing: Thing, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Opaque:
+    """What an unknown method returns: the same thing each time only where the same strings ask the same object."""
     label = thing.label or thing.name if isinstance(thing, Built) else getattr(thing, "name", "it")
     who = f"{id(thing.node)}#{thing.frame.number}" if isinstance(thing, Built) else f"@{id(node)}"
     why = Unknown(f"what {label}.{name}() returns is not known")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from _ast import PyCF_ONLY_AST
+
+from trainlint.source.syntax import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,27 +170,6 @@ def _all(handle: int, size: int) -> bytes:
         pieces.append(piece)
         left -= len(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-def tree(source: bytes | str) -> ast.Module:
-    """The syntax tree, silently: what Python warns of is not ours to say.
-
-    Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError, OverflowError: it cannot be read.
-    """
-    import gc
-    import warnings
-
-    collecting = gc.isenabled()
-    gc.disable()  # Every node is tracked and none is garbage: collecting costs a quarter of the parse.
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # On an error Python opens the file of this name to quote from it; a name that no file can have stops that.
-            return compile(source, "", "exec", PyCF_ONLY_AST, dont_inherit=True)  # type: ignore[return-value]
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _fault(data: bytes, declared: str, error: Exception) -> Fault:

@@ -1,0 +1,30 @@
+"""Text or bytes in, the syntax tree out: the one place that calls Python's parser."""
+
+from __future__ import annotations
+
+from _ast import PyCF_ONLY_AST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+
+
+def tree(source: bytes | str) -> ast.Module:
+    """The syntax tree, silently: what Python warns of is not ours to say.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError, OverflowError: it cannot be read.
+    """
+    import gc
+    import warnings
+
+    collecting = gc.isenabled()
+    gc.disable()  # Every node is tracked and none is garbage: collecting costs a quarter of the parse.
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # On an error Python opens the file of this name to quote from it; a name that no file can have stops that.
+            return compile(source, "", "exec", PyCF_ONLY_AST, dont_inherit=True)  # type: ignore[return-value]
+    finally:
+        if collecting:
+            gc.enable()
