@@ -247,6 +247,8 @@ class Evaluator(World):
             value = binding.bound_parameter(self, name, called)
             if not isinstance(value, Unknown | Opaque):
                 return value
+            annotated = callers.annotated(self, name, frame)
+            return annotated if annotated is not None else value
         annotated = callers.annotated(self, name, frame)
         if annotated is not None:
             return annotated
@@ -385,8 +387,20 @@ class Evaluator(World):
             found = names.reaching(self, name, node, frame)
             if found and "." in found.name:
                 later = objects.left_between(self, found, node, frame) if found.name == name else None
-                return later if later is not None else self.bound_value(found, name, frame, node)
+                value = later if later is not None else self.bound_value(found, name, frame, node)
+                return self._as_setting(value, found, frame)
         return self.attribute(self.evaluate(node.value, frame), node.attr, node)
+
+    def _as_setting(self, value: Thing, found: Binding, frame: Frame) -> Thing:
+        """What is written into a library's settings object is a default: files and flags are merged over it."""
+        if not isinstance(value, Integer | Constant) or not isinstance(found.node, ast.stmt):
+            return value
+        root = found.name.partition(".")[0]
+        home = self.lookup(root, found.node, frame)
+        is_settings = (
+            isinstance(home, Built) and isinstance(home.what, External) and not home.what.name.startswith("torch")
+        )
+        return arithmetic.assumed_by(value, frame.step(found.node)) if is_settings else value
 
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:
         name = place(node)
@@ -498,9 +512,15 @@ class Evaluator(World):
                 pairs.append((Thunk(key, frame), Thunk(value, frame)))
                 continue
             opened = self.evaluate(value, frame)
-            whole = whole and isinstance(opened, Entries) and opened.whole
+            if not (isinstance(opened, Entries) and opened.whole):
+                whole = False
+                pairs = [(name, self._maybe_replaced(known, value, frame)) for name, known in pairs]
             pairs += opened.pairs if isinstance(opened, Entries) else ()
         return Entries(tuple(pairs), node, frame, whole=whole)
+
+    def _maybe_replaced(self, thunk: Thunk, spread: ast.expr, frame: Frame) -> Thunk:
+        """An entry that an open ``**`` behind it may replace."""
+        return replace(thunk, known=arithmetic.assumed_by(self.force(thunk), frame.step(spread)))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, frame: Frame) -> Thing:
         turns = self._turns(node.generators, frame)

@@ -17,7 +17,7 @@ from trainlint.source.binding import argument, arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.flow import applications
-from trainlint.source.objects import marks, method, methods
+from trainlint.source.objects import lineage, marks, method, methods
 from trainlint.source.summary import Module, dotted
 from trainlint.source.text import Fault
 from trainlint.source.things import (
@@ -142,11 +142,21 @@ def _sites_of(world: World, module: Module, node: ast.expr, word: str) -> Iterat
         assert isinstance(parent, ast.Call)
         yield Site(parent, module)
         return
+    if isinstance(parent, ast.ClassDef):
+        yield from _sites_of_subclass(world, module, parent)
+        return
     source = parent if is_called and parent is not None else node
     for call, where in applications(world, module, source).items():
         yield Site(call, where)
     if is_called and isinstance(parent, ast.Call):
         yield Site(parent, module)
+
+
+def _sites_of_subclass(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
+    """The calls of what the project derives from a known loss."""
+    for made in callers.constructions(world, Class(node, module, world.open_frame(module, node))):
+        for call, where in applications(world, made.module, made.node).items():
+            yield Site(call, where)
 
 
 def _sites_of_metric(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
@@ -206,6 +216,8 @@ def _fact(world: World, site: Site) -> Fact | None:
         fact: Fact | None = _trained(world, site, frame)
         return replace(fact, context=tuple(world.context.values())) if fact else None
     applied = _applied(world, called, site.call, frame)
+    if isinstance(called, Built) and isinstance(called.what, Class):
+        return _derived(world, called, called.what, site)
     if applied is None:
         fact = _own_metric(world, called, site, frame) if isinstance(called, Function | External) else None
         return replace(fact, context=tuple(world.context.values())) if fact else None
@@ -231,6 +243,17 @@ def _applied(world: World, called: Thing, call: ast.Call, frame: Frame) -> Appli
         case Built(what=External(name=name)) if name in LOSSES | CTC | set(metrics.CLASSES):
             return Applied(name, given, called.arguments, called.node, called.frame)
     return None
+
+
+def _derived(world: World, called: Built, cls: Class, site: Site) -> Loss | None:
+    """A class of the project that extends a known loss: what it makes of it is not followed, and that is said."""
+    bases = (each.name for each in lineage(world, cls) if isinstance(each, External))
+    base = next((name for name in bases if name in LOSSES), None)
+    if base is None:
+        return None
+    why = Unknown(f"{cls.name} extends {base.rpartition('.')[2]}, and what it changes is not followed")
+    span = site.module.span(site.call)
+    return Loss(span, span, None, (), (), cls.name, why, why, is_default=False, job=None, targets=why)
 
 
 def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
@@ -297,7 +320,7 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given), MOST_BENEATH)]
     traced = [thing for thing in things if isinstance(thing, Tensor)]
     if not traced:
-        return Unknown("the targets are not traced", getattr(things[0], "name", ""))
+        return Unknown("the targets are not traced", getattr(things[0], "name", "") if things else "")
     values = dict.fromkeys(value for thing in traced for value in thing.values)
     fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
     appended = dict.fromkeys(value for thing in traced for value in thing.appended)
