@@ -275,13 +275,8 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-SLOW = "ends, but not soon: the budget of steps holds for each path and starts anew on each"
 KNOWN = {
-    "number: recursion": pytest.mark.xfail(run=False, reason=SLOW),
-    "number: ackermann": pytest.mark.xfail(run=False, reason=SLOW),
-    "layer: a tensor on 40 branches": pytest.mark.xfail(run=False, reason=SLOW),
     "number: a large enumeration": pytest.mark.xfail(run=False, reason="takes the square of its members"),
-    "number: digits": pytest.mark.xfail(reason="TL999: int() refuses more than 4300 digits with a ValueError"),
 }
 """Today's answer where it is not the right one."""
 
@@ -331,7 +326,6 @@ def test_what_is_no_file_is_named_and_never_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
-@pytest.mark.xfail(run=False, reason="settings are opened without looking what they are: a FIFO waits for ever")
 @pytest.mark.parametrize("name", ["pyproject.toml", "trainlint.toml"])
 def test_settings_that_are_no_file_are_never_waited_for(tmp_path: Path, name: str) -> None:
     written(tmp_path, program("N = 5"))

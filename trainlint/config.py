@@ -7,6 +7,7 @@ file, so that a file, ``--config 'key=value'`` and an option are checked by the 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,6 +74,10 @@ def nearest(folder: str) -> Layer | None:
         folder = above
 
 
+LARGEST = 4 * 2**20
+"""Bytes from which a settings file is something else."""
+
+
 def from_file(path: str) -> Layer:
     """The settings of a file that the user named.
 
@@ -80,8 +85,7 @@ def from_file(path: str) -> Layer:
         ConfigError: there is no such file, it cannot be read, or it is not valid TOML.
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _bytes(path)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     return Layer(path, os.path.dirname(os.path.abspath(path)), _table(path, data) or {})
@@ -117,10 +121,20 @@ def _in_order(layer: Layer) -> Iterator[tuple[str, object]]:
     return ((key, layer.table[key]) for key in KEYS if key in layer.table)
 
 
+def _bytes(path: str) -> bytes:
+    """What a settings file holds; a pipe or a device would keep the reader waiting."""
+    kind = os.stat(path)
+    if not stat.S_ISREG(kind.st_mode):
+        raise ConfigError(f"{path}: settings are read from a regular file, and this is none")
+    if kind.st_size > LARGEST:
+        raise ConfigError(f"{path}: larger than {LARGEST // 2**20} MB, so it is not read as settings")
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def _layer(path: str) -> Layer | None:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _bytes(path)
     except OSError:
         return None
     # Most pyproject.toml files do not speak of trainlint, and those are not worth a TOML parser.
@@ -155,6 +169,8 @@ def _toml(origin: str, data: bytes) -> dict[str, object]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{origin}: not valid TOML: not UTF-8 (at line {line})") from error
+    except RecursionError as error:
+        raise ConfigError(f"{origin}: not valid TOML: nested too deep to read") from error
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from trainlint.value import Integer, Step, Symbol, Table, Unknown
 
 NAMES = frozenset(dir(builtins))
 SEVERAL = Unknown("a loop variable takes several numbers")
+MOST_DIGITS = 1000
 MOST_RANGE = 256
 """A range is written out as a sequence up to this length."""
 
@@ -425,6 +426,11 @@ def _none_or_more(length: Integer | Unknown) -> Integer | Unknown:
     )
 
 
+def _is_number(text: str) -> bool:
+    """Whether ``int`` reads a text; more digits than it takes at once are no class count."""
+    return len(text) <= MOST_DIGITS and text.strip().removeprefix("-").isdecimal()
+
+
 def _number(world: World, name: str, thing: Thing) -> Thing:
     if isinstance(thing, Constant) and isinstance(thing.value, float) and name in ("int", "round"):
         whole = thing.value.is_integer() and abs(thing.value) < 2**53
@@ -433,7 +439,7 @@ def _number(world: World, name: str, thing: Thing) -> Thing:
             if whole
             else Unknown("a fraction")
         )
-    if isinstance(thing, Constant) and isinstance(thing.value, str) and thing.value.strip().lstrip("-").isdecimal():
+    if isinstance(thing, Constant) and isinstance(thing.value, str) and _is_number(thing.value):
         return Integer(int(thing.value), evidence=thing.evidence, assumed=thing.assumed)
     if name == "float":
         return thing if isinstance(thing, Constant | Tensor) else Unknown("a float")

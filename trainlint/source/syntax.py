@@ -19,7 +19,7 @@ def tree(source: bytes | str) -> ast.Module:
     import warnings
 
     collecting = gc.isenabled()
-    gc.disable()  # Every node is tracked and none is garbage: collecting costs a quarter of the parse.
+    gc.disable()  # Every node is tracked and none is garbage.
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
