@@ -51,6 +51,14 @@ def test_a_selector_that_matches_nothing_stops_the_run_and_names_what_was_meant(
         judged([loss(tmp_path / "a.py")], tmp_path, settings=selecting(ignore=("sentinel-colision",)))
 
 
+def test_a_rule_that_is_left_out_does_not_make_a_loss_safe(tmp_path: Path) -> None:
+    report = judged([loss(tmp_path / "a.py")], tmp_path, rules=PACK, settings=selecting(ignore=("ALL",)))
+    assert codes(report) == []
+    assert report.judged["losses"] == Tally(flagged=1)
+    assert {finding.code for finding in report.suppressed} == {"TL101", "TL102", "TL205"}
+    assert report.exit_code == 0
+
+
 def test_no_selection_hides_unreadable_code_or_a_fault_of_trainlint(tmp_path: Path) -> None:
     facts = [unread(tmp_path / "a.py"), crash(tmp_path / "b.py"), loss(tmp_path / "c.py")]
     report = judged(facts, tmp_path, rules=PACK, settings=selecting(ignore=("ALL",)))

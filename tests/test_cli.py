@@ -81,7 +81,7 @@ def test_a_missing_path_is_exit_2_and_the_others_are_checked(project: Path) -> N
     run = trainlint(project, "nope.py", "src")
     assert run.returncode == 2
     assert run.stderr == "trainlint: nope.py: no such file or folder\n"
-    assert run.stdout == "no findings in 1 file; no loss to judge; 1 file skipped\n"
+    assert run.stdout == "no findings in 1 file; no loss to judge; 1 file skipped (-v says why)\n"
     document = json.loads(trainlint(project, "nope.py", "src", "--output-format=json").stdout)
     assert document["files_skipped"] == [{"filename": "nope.py", "reason": "no such file or folder"}]
     assert document["files_checked"] == 1
@@ -108,6 +108,7 @@ def test_a_mistyped_command_is_recognised(project: Path) -> None:
         (("-j", "0"), "--jobs must be a number of processes, not '0'"),
         (("--config", "none.toml"), "none.toml: No such file or directory"),
         (("--config", "selct=['TL1']"), "unknown key 'selct'; did you mean select?"),
+        (("--config", "fail-on=note"), "strings take quotes, as in --config 'fail-on = \"error\"'"),
         (("--selct", "TL1"), "No such option: --selct"),
         (("--select",), "requires an argument"),
     ],
@@ -124,6 +125,8 @@ def test_settings_with_a_mistake_are_exit_2_unless_isolated(project: Path) -> No
     run = trainlint(project, ".")
     assert run.returncode == 2
     assert "trainlint.toml: unknown key 'selct'; did you mean select?" in run.stderr
+    (project / "trainlint.toml").write_text("[tool.trainlint]\n")
+    assert "unknown key 'tool'; write the keys without [tool.trainlint]" in trainlint(project, ".").stderr
     assert trainlint(project, ".", "--isolated").returncode == 0
     assert trainlint(project, ".", "--isolated", "--config", "trainlint.toml").returncode == 2
 
@@ -200,6 +203,18 @@ def test_rules_are_explained_as_text_json_and_markdown(project: Path) -> None:
         assert rule.page.partition("\n")[2].strip() in told
         assert trainlint(project, "rule", rule.name).stdout == told
         assert trainlint(project, "rule", rule.code, "--output-format=markdown").stdout.startswith(f"# {rule.code} ")
+
+
+def test_the_beginning_of_a_code_explains_each_rule_once(project: Path) -> None:
+    told = trainlint(project, "rule", "TL1", "TL101", "--output-format=json").stdout
+    assert [record["code"] for record in json.loads(told)] == [code for code in installed() if code.startswith("TL1")]
+
+
+def test_a_missing_folder_of_the_settings_is_said_to_be_theirs(project: Path) -> None:
+    (project / "trainlint.toml").write_text("src = ['sources']\n")
+    run = trainlint(project)
+    assert run.returncode == 2
+    assert "sources: no such file or folder, which the settings name as src" in run.stderr
 
 
 def test_an_unknown_rule_cannot_be_explained(project: Path) -> None:

@@ -102,7 +102,8 @@ def test_open_questions_say_what_would_settle_them(tmp_path: Path) -> None:
     ("changes", "expected"),
     [
         ({"files_checked": 2},
-         "no findings in 2 files; losses: 7 safe, 1 flagged, 3 not judged (--show-unjudged says why); 1 file skipped"),
+         "no findings in 2 files; losses: 7 safe, 1 flagged, 3 not judged (--show-unjudged says why); "
+         "1 file skipped (-v says why)"),
         ({"judged": {"losses": Tally(2), "metrics": Tally(flagged=1)}, "skipped": {}},
          "no findings in 24 files; losses: 2 safe; metrics: 1 flagged"),
         ({"judged": {"losses": Tally()}, "files_checked": 1, "skipped": {}}, "no findings in 1 file; no loss to judge"),

@@ -92,20 +92,25 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[st
     ``lines`` gives the lines of a file, line ends included, for comments and excerpts.
     """
     known = list(rules)
-    constant = {rule.code for rule in known if always_runs(rule)}
+    constant_rules = [rule for rule in known if always_runs(rule)]
+    constant = {rule.code for rule in constant_rules}
+    running = chosen(known, scope.settings.selections)
     findings = [
         finding if finding.code in constant else _moved(finding, scope.settings.severity)
-        for finding in lint(facts, chosen(known, scope.settings.selections))
+        for finding in lint(facts, running)
     ]
+    # What a rule that was left out would say is suppressed like what a comment silences: its place is not safe.
+    left_out = [rule for rule in known if rule.on and rule not in running]
+    unsaid = [finding for finding in lint(facts, [*left_out, *constant_rules]) if finding.code not in constant]
     asked = [finding for finding in findings if scope.touches(finding)]
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, lines)
     reported = tuple(finding for finding in asked if finding not in quiet)
     crashes = {rule.code for rule in known if rule.wants is Crash}
     return Report(
         findings=reported,
-        suppressed=tuple(finding for finding in asked if finding in quiet),
+        suppressed=(*(finding for finding in asked if finding in quiet), *filter(scope.touches, unsaid)),
         unjudged=_unjudged(facts, scope),
-        judged={kind: _tally(facts, findings, constant, kind, scope) for kind in JUDGED},
+        judged={kind: _tally(facts, [*findings, *unsaid], constant, kind, scope) for kind in JUDGED},
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
         lines={finding.where.path: lines(finding.where.path) for finding in reported},

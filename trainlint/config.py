@@ -94,7 +94,10 @@ def from_file(path: str) -> Layer:
 def from_text(text: str, folder: str) -> Layer:
     """The settings of ``--config 'key=value'``."""
     origin = f"--config {text!r}"
-    return Layer(origin, folder, _toml(origin, text.encode()))
+    try:
+        return Layer(origin, folder, _toml(origin, text.encode()))
+    except ConfigError as error:
+        raise ConfigError(f"{error}; strings take quotes, as in --config 'fail-on = \"error\"'") from error
 
 
 def settings(layers: Sequence[Layer]) -> Settings:
@@ -117,7 +120,8 @@ def settings(layers: Sequence[Layer]) -> Settings:
 def _in_order(layer: Layer) -> Iterator[tuple[str, object]]:
     for key in layer.table:
         if key not in KEYS:
-            raise ConfigError(f"{layer.origin}: unknown key {key!r}{did_you_mean(key, KEYS)}")
+            hint = "; write the keys without [tool.trainlint]" if key == "tool" else did_you_mean(key, KEYS)
+            raise ConfigError(f"{layer.origin}: unknown key {key!r}{hint}")
     return ((key, layer.table[key]) for key in KEYS if key in layer.table)
 
 

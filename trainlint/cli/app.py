@@ -27,7 +27,10 @@ def run(words: Sequence[str], commands: Mapping[str, Command] = COMMANDS) -> int
 
 def _app(commands: Mapping[str, Command]) -> typer.Typer:
     app = typer.Typer(
-        help=HELP, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+        help=HELP,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in commands.values():
         app.command(command.name, help=command.help)(_function(command))
@@ -51,7 +54,9 @@ def _function(command: Command) -> Any:
 
     kinds: dict[str, Any] = {}
     if command.arguments:
-        kinds[command.arguments] = Annotated[list[str] | None, typer.Argument(help=command.arguments_help)]
+        kinds[command.arguments] = Annotated[
+            list[str] | None, typer.Argument(help=command.arguments_help, metavar=f"[{command.arguments.upper()}]...")
+        ]
     kinds.update({_parameter(option): _kind(option) for option in command.options})
     function.__annotations__ = kinds
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -70,9 +75,7 @@ def _parameter(option: Option) -> str:
 def _kind(option: Option) -> Any:
     base = {Kind.FLAG: bool, Kind.ONE: str | None, Kind.MANY: list[str] | None}[option.kind]
     metavar = option.metavar or None
-    info = typer.Option(
-        *option.flags, help=option.help, metavar=metavar, rich_help_panel=option.group, show_default=False
-    )
+    info = typer.Option(*option.flags, help=option.help, metavar=metavar, show_default=False)
     return Annotated[base, info]
 
 

@@ -36,7 +36,8 @@ def run(paths: tuple[str, ...], said: Said) -> int:
         raise UsageError(str(error)) from error
     for name, target in outputs:
         _write(_rendered(name, report, folder, said), target, colour)
-    _remark(report, folder, said, [name for name, target in outputs if not target])
+    printed = [name for name, target in outputs if not target]
+    _remark(report, folder, said, printed, () if paths else settings.src)
     return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
 
 
@@ -143,10 +144,12 @@ def _is_colourful(colour: str) -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _remark(report: Report, folder: str, said: Said, printed: Sequence[str]) -> None:
+def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src: Sequence[str]) -> None:
     """What goes to the error stream: faults, and what a reader of the reports would not see in them."""
     for fault in report.faults:
-        complain(fault + did_you_mean(fault.partition(":")[0], COMMANDS))
+        path = fault.partition(":")[0]
+        from_settings = os.path.abspath(path) in src
+        complain(f"{fault}, which the settings name as src" if from_settings else fault + did_you_mean(path, COMMANDS))
     if "verbose" in said:
         for root in report.roots:
             print(f"project: {root}", file=sys.stderr)

@@ -31,7 +31,6 @@ class Option:
     kind: Kind = Kind.FLAG
     metavar: str = ""
     short: str = ""
-    group: str = "Options"
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -50,59 +49,53 @@ class Command:
     module: str
 
 
-SELECTION, OUTPUT, FILES = "Rules", "Output", "Files and settings"
-
 CHECK = Command(
     "check",
     "Find training bugs in these files and folders. `trainlint PATHS` is short for this.",
     "paths",
     "Files and folders; without any, the src of the settings, else the working directory.",
     (
-        Option("select", "Run these rules only.", Kind.MANY, "RULES", group=SELECTION),
-        Option("ignore", "Leave these rules out.", Kind.MANY, "RULES", group=SELECTION),
-        Option("extend-select", "Run these rules too.", Kind.MANY, "RULES", group=SELECTION),
-        Option("extend-ignore", "Leave these rules out too.", Kind.MANY, "RULES", group=SELECTION),
+        Option("select", "Run these rules only.", Kind.MANY, "RULES"),
+        Option("ignore", "Leave these rules out.", Kind.MANY, "RULES"),
+        Option("extend-select", "Run these rules too.", Kind.MANY, "RULES"),
+        Option("extend-ignore", "Leave these rules out too.", Kind.MANY, "RULES"),
         Option(
             "per-file-ignores",
             "Leave a rule out in the files that match a pattern.",
             Kind.MANY,
             "PATTERN:RULE",
-            group=SELECTION,
         ),
         Option(
             "fail-on",
             "The least level that makes the exit status 1 (default: warning).",
             Kind.ONE,
             "error|warning|note|never",
-            group=OUTPUT,
         ),
-        Option("exit-zero", "Exit with 0 even when there are findings.", group=OUTPUT),
+        Option("exit-zero", "Exit with 0 even when there are findings."),
         Option(
             "output-format",
             "full, concise or json; FORMAT:FILE writes to a file. May be given several times.",
             Kind.MANY,
             "FORMAT",
-            group=OUTPUT,
         ),
-        Option("show-unjudged", "Say what could not be judged, and what would settle it.", group=OUTPUT),
-        Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never", group=OUTPUT),
-        Option("quiet", "Findings and faults only.", short="-q", group=OUTPUT),
-        Option("verbose", "Also say which projects were read and which files were not.", short="-v", group=OUTPUT),
-        Option("exclude", "Leave out what matches these patterns.", Kind.MANY, "PATTERNS", group=FILES),
-        Option("extend-exclude", "Leave out what matches these patterns too.", Kind.MANY, "PATTERNS", group=FILES),
+        Option("show-unjudged", "Say what could not be judged, and what would settle it."),
+        Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never"),
+        Option("quiet", "Findings and faults only.", short="-q"),
+        Option("verbose", "Also say which projects were read and which files were not.", short="-v"),
+        Option("exclude", "Leave out what matches these patterns.", Kind.MANY, "PATTERNS"),
+        Option("extend-exclude", "Leave out what matches these patterns too.", Kind.MANY, "PATTERNS"),
         Option(
             "define",
             "A number that only a run knows, as in cfg.vocab_size=1025.",
             Kind.MANY,
             "NAME=VALUE",
-            group=FILES,
         ),
-        Option("config", "A settings file, or one setting as 'key = value'.", Kind.MANY, "FILE|SETTING", group=FILES),
-        Option("isolated", "Ignore all settings files.", group=FILES),
-        Option("hook", "Called by a hook: without paths there is nothing to check.", group=FILES),
-        Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j", group=FILES),
-        Option("no-cache", "Reserved: there is no cache yet.", group=FILES),
-        Option("cache-dir", "Reserved: there is no cache yet.", Kind.ONE, "FOLDER", group=FILES),
+        Option("config", "A settings file, or one setting as 'key = value'.", Kind.MANY, "FILE|SETTING"),
+        Option("isolated", "Ignore all settings files."),
+        Option("hook", "Called by a hook: without paths there is nothing to check."),
+        Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j"),
+        Option("no-cache", "Reserved: there is no cache yet."),
+        Option("cache-dir", "Reserved: there is no cache yet.", Kind.ONE, "FOLDER"),
     ),
     "trainlint.cli.check",
 )
@@ -111,7 +104,7 @@ RULE = Command(
     "rule",
     "Explain a rule: what it finds, why that is a bug, and how to mend it.",
     "rules",
-    "Codes or names.",
+    "Codes, beginnings of codes, or names.",
     (
         Option("all", "Every installed rule; as text, one line each."),
         Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json|markdown"),

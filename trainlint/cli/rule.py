@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from trainlint.cli import UsageError
 from trainlint.cli.options import Said
 from trainlint.rule import Rule, installed
-from trainlint.selection import did_you_mean
+from trainlint.selection import did_you_mean, matches
 
 FORMATS = ("text", "json", "markdown")
 
@@ -23,7 +23,8 @@ def run(arguments: tuple[str, ...], said: Said) -> int:
     known = list(installed().values())
     if not arguments and "all" not in said:
         raise UsageError("which rule? give its code or its name, or --all")
-    rules = known if "all" in said else [_named(each, known) for each in arguments]
+    wanted = {rule.code for each in arguments for rule in _named(each, known)}
+    rules = [rule for rule in known if "all" in said or rule.code in wanted]
     if form == "json":
         print(json.dumps([_record(rule) for rule in rules], indent=1))
     elif form == "text" and "all" in said:
@@ -33,13 +34,13 @@ def run(arguments: tuple[str, ...], said: Said) -> int:
     return 0
 
 
-def _named(word: str, known: Iterable[Rule]) -> Rule:
+def _named(word: str, known: Iterable[Rule]) -> list[Rule]:
     rules = list(known)
-    for rule in rules:
-        if word in {rule.code, rule.name}:
-            return rule
+    named = [rule for rule in rules if matches(word, rule.code, rule.name)]
+    if named:
+        return named
     names = [name for rule in rules for name in (rule.code, rule.name)]
-    raise UsageError(f"unknown rule {word!r}{did_you_mean(word, names)}")
+    raise UsageError(f"unknown rule {word!r}{did_you_mean(word, names)}; trainlint rule --all lists them")
 
 
 def _line(rule: Rule) -> str:

@@ -66,7 +66,7 @@ def summary(report: Report) -> str:
     if report.suppressed:
         parts.append(f"{len(report.suppressed)} suppressed")
     if report.skipped:
-        parts.append(f"{_count(len(report.skipped), 'file')} skipped")
+        parts.append(f"{_count(len(report.skipped), 'file')} skipped (-v says why)")
     return "; ".join(parts)
 
 
