@@ -55,7 +55,7 @@ def _function(command: Command) -> Any:
     kinds: dict[str, Any] = {}
     if command.arguments:
         kinds[command.arguments] = Annotated[
-            list[str] | None, typer.Argument(help=command.arguments_help, metavar=f"[{command.arguments.upper()}]...")
+            list[str] | None, typer.Argument(help=command.arguments_help, metavar=command.arguments.upper())
         ]
     kinds.update({_parameter(option): _kind(option) for option in command.options})
     function.__annotations__ = kinds
