@@ -55,7 +55,7 @@ def test_a_rule_that_is_left_out_does_not_make_a_loss_safe(tmp_path: Path) -> No
     report = judged([loss(tmp_path / "a.py")], tmp_path, rules=PACK, settings=selecting(ignore=("ALL",)))
     assert codes(report) == []
     assert report.judged["losses"] == Tally(flagged=1)
-    assert {finding.code for finding in report.suppressed} == {"TL101", "TL102", "TL205"}
+    assert not report.suppressed
     assert report.exit_code == 0
 
 

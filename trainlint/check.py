@@ -99,7 +99,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[st
         finding if finding.code in constant else _moved(finding, scope.settings.severity)
         for finding in lint(facts, running)
     ]
-    # What a rule that was left out would say is suppressed like what a comment silences: its place is not safe.
+    # A rule that was left out reports nothing, but what it would flag is not counted as safe.
     left_out = [rule for rule in known if rule.on and rule not in running]
     unsaid = [finding for finding in lint(facts, [*left_out, *constant_rules]) if finding.code not in constant]
     asked = [finding for finding in findings if scope.touches(finding)]
@@ -108,7 +108,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[st
     crashes = {rule.code for rule in known if rule.wants is Crash}
     return Report(
         findings=reported,
-        suppressed=(*(finding for finding in asked if finding in quiet), *filter(scope.touches, unsaid)),
+        suppressed=tuple(finding for finding in asked if finding in quiet),
         unjudged=_unjudged(facts, scope),
         judged={kind: _tally(facts, [*findings, *unsaid], constant, kind, scope) for kind in JUDGED},
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),

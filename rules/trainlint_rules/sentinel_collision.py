@@ -169,7 +169,7 @@ def _answer(targets: Targets, index: Integer, position: Position | Unknown) -> I
 def _one_of_two(layer: Layer, index: Integer) -> Iterator[Claim]:
     if layer.classes.number != 2 or index.number is None:
         return
-    severity = Severity.WARNING if layer.classes.assumed else Severity.ERROR
+    severity = Severity.WARNING if layer.classes.assumed or index.assumed else Severity.ERROR
     left = 1 - index.number
     so = f"the answer {left} is right every time, and a falling loss says nothing"
     help = "give this head a loss of its own that skips no class"

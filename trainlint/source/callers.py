@@ -196,6 +196,41 @@ def entered(world: World, frame: Frame) -> Frame | None:
     return world.called[frame.number]
 
 
+def is_called(world: World, frame: Frame) -> bool:
+    """Whether anybody calls an open function, though what is called was not settled: then no default is known to hold."""
+    function = frame.function
+    if not world.looks_for_callers or function is None or isinstance(function, ast.ClassDef):
+        return False
+    return bool(callers_of(world, frame.module, function)) or _has_twin(frame.module, function)
+
+
+def _has_twin(module: Module, function: FunctionNode) -> bool:
+    """Whether a scope defines a function twice, on two arms: a call of one is a call of the other."""
+    if isinstance(function, ast.Lambda):
+        return False
+    scope = module.scope(function)
+    return sum(module.scope(node) is scope for node in module.definitions.get(function.name, ())) > 1
+
+
+def is_handed_over(world: World, name: str, near: Module) -> bool:
+    """Whether some call passes an argument of this name to an object that nobody settled: it may be this parameter."""
+    key = ("handed over", name, near.path)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, bool):
+        known = any(_takes(world, module, name) for module in world.workspace.mentions(f"{name}=", near.path))
+        world.workspace.answers[key] = known
+    return known
+
+
+def _takes(world: World, module: Module, name: str) -> bool:
+    for call in () if module.is_test else module.calls:
+        if any(keyword.arg == name for keyword in call.keywords):
+            thing = world.apart().evaluate(call.func, world.open_frame(module, call))
+            if isinstance(thing, Opaque):
+                return True
+    return False
+
+
 def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None:
     found = callers_of(world, frame.module, function)
     if not found:

@@ -252,7 +252,8 @@ class Evaluator(World):
         annotated = callers.annotated(self, name, frame)
         if annotated is not None:
             return annotated
-        default = binding.default_parameter(self, name, frame)
+        passed = callers.is_called(self, frame) or callers.is_handed_over(self, name, frame.module)
+        default = None if passed else binding.default_parameter(self, name, frame)
         if default is not None and not (isinstance(default, Constant) and default.value is None):
             return default
         return binding.open_parameter(name, frame)
@@ -262,6 +263,8 @@ class Evaluator(World):
     def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing:
         """What a definition gives to a dotted name; a longer name than it binds goes on through attributes."""
         value = self._bound(binding, frame)
+        if frame.function is None and isinstance(value, Integer | Constant):
+            value = self._unless_rewritten(value, frame)
         for attribute in name[len(binding.name) :].split(".")[1:]:
             value = self.attribute(value, attribute)
         if isinstance(value, Tensor) and use is not None:
@@ -302,6 +305,15 @@ class Evaluator(World):
         if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name):
             return SEVERAL
         return self._known_as(value, binding.name, node, frame)
+
+    def _unless_rewritten(self, value: Thing, frame: Frame) -> Thing:
+        """A module's constant where the module runs text as code, or writes its own globals: only assumed."""
+        for word in ("exec", "globals"):
+            for node in frame.module.loads.get(word, ()):
+                call = frame.module.parents.get(node)
+                if isinstance(call, ast.Call) and call.func is node and frame.module.scope(call) is frame.module.tree:
+                    return arithmetic.assumed_by(value, frame.step(call))
+        return value
 
     def _known_as(self, value: Thing, name: str, node: ast.stmt, frame: Frame) -> Thing:
         """A value that took a name keeps the name and the line."""

@@ -753,6 +753,7 @@ def _tied(world: World, weight: Thing) -> Layer | Unknown:
     """``hidden @ embed.weight.T``: as many classes as the embedding has entries."""
     while isinstance(weight, Method) and weight.name in ("T", "t", "mT") and isinstance(weight.thing, Method):
         weight = weight.thing
-    if isinstance(weight, Method) and weight.name == "weight" and isinstance(weight.thing, Built):
-        return _layer(world, weight.thing)
+    owner = weight.thing if isinstance(weight, Method) and weight.name == "weight" else None
+    if isinstance(owner, Built) and isinstance(owner.what, External):
+        return _layer(world, owner)
     return Unknown("a product of matrices makes the logits")
