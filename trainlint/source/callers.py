@@ -197,7 +197,7 @@ def entered(world: World, frame: Frame) -> Frame | None:
 
 
 def is_called(world: World, frame: Frame) -> bool:
-    """Whether anybody calls an open function, though what is called was not settled: then no default is known to hold."""
+    """Whether anybody calls an open function, though the call was not settled: then no default is known to hold."""
     function = frame.function
     if not world.looks_for_callers or function is None or isinstance(function, ast.ClassDef):
         return False
