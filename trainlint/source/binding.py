@@ -10,7 +10,7 @@ from trainlint.knowledge import SIGNATURES
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.things import Arguments, Constant, Entries, Frame, Items, Opaque, Thing, Thunk, backed
 from trainlint.source.world import World
-from trainlint.value import Unknown
+from trainlint.value import Step, Unknown
 
 
 def arguments(world: World, node: ast.Call, frame: Frame) -> Arguments:
@@ -108,7 +108,8 @@ def bound_parameter(world: World, name: str, frame: Frame) -> Thing:
         return world.force(found)
     if found is None and name in defaults(node):
         default = defaults(node)[name]
-        return backed(world.evaluate(default, frame.outer or frame), frame.step(default))
+        step = frame.step(default)
+        return backed(world.evaluate(default, frame.outer or frame), Step(f"{name}={step.text}", step.where))
     return found or Unknown(f"nothing is passed for {name}")
 
 
