@@ -12,6 +12,10 @@ MOST_FILES = 48
 """Files that one reverse query may read."""
 
 
+SIGNS = (" =", "=", " +=")
+"""How a write to an attribute goes on."""
+
+
 class Workspace:
     """A table that fills itself: ``read`` gives a file's bytes, everything else follows from them."""
 
@@ -73,13 +77,22 @@ class Workspace:
                 yield module
 
     def writers(self, name: str) -> Iterator[Module]:
-        """The modules that may write an attribute, ``MOST_FILES`` at most."""
-        setters = set(self._holding("setattr(")) & set(self._holding(name))
-        spelled = {path for sign in (" =", "=", " +=") for path in self._holding(f".{name}{sign}")}
+        """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most."""
+        spelled = {
+            path for sign in SIGNS for path in self._holding(f".{name}{sign}") if self._beside_self(path, name, sign)
+        }
+        quoted = {path for quote in ("'", '"') for path in self._holding(f"{quote}{name}{quote}")}
+        setters = quoted & set(self._holding("setattr("))
         for path in [path for path in self.files if path in setters or path in spelled][:MOST_FILES]:
             module = self.module(path)
             if isinstance(module, Module):
                 yield module
+
+    def _beside_self(self, path: str, name: str, sign: str) -> bool:
+        """Whether a file writes an attribute more often than its own classes do, counted on the bytes."""
+        data = self.bytes(path)
+        every, own = f".{name}{sign}".encode(), f"self.{name}{sign}".encode()
+        return isinstance(data, bytes) and data.count(every) > data.count(own)
 
     def _holding(self, word: str) -> list[str]:
         if word not in self._files:
