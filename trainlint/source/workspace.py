@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trainlint.source.summary import Module, summarize
@@ -12,8 +13,11 @@ MOST_FILES = 48
 """Files that one reverse query may read."""
 
 
-SIGNS = (" =", "=", " +=")
-"""How a write to an attribute goes on."""
+WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
+"""A write to an attribute of something that is not called ``self``."""
+
+SETTERS = re.compile(rb"setattr\(\s*[\w.]+\s*,\s*[\"'](\w+)[\"']")
+"""The same through ``setattr``."""
 
 
 class Workspace:
@@ -34,6 +38,7 @@ class Workspace:
         self._found: dict[tuple[str, str], Module | None] = {}
         self._mentions: dict[tuple[str, str], tuple[Module, ...]] = {}
         self._files: dict[str, list[str]] = {}
+        self._written: dict[str, list[str]] | None = None
         self._names: dict[tuple[object, ...], int] = {}
         self.answers: dict[tuple[object, ...], object] = {}
 
@@ -78,21 +83,22 @@ class Workspace:
 
     def writers(self, name: str) -> Iterator[Module]:
         """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most."""
-        spelled = {
-            path for sign in SIGNS for path in self._holding(f".{name}{sign}") if self._beside_self(path, name, sign)
-        }
-        quoted = {path for quote in ("'", '"') for path in self._holding(f"{quote}{name}{quote}")}
-        setters = quoted & set(self._holding("setattr("))
-        for path in [path for path in self.files if path in setters or path in spelled][:MOST_FILES]:
+        if self._written is None:
+            self._written = self._survey()
+        for path in self._written.get(name, ())[:MOST_FILES]:
             module = self.module(path)
             if isinstance(module, Module):
                 yield module
 
-    def _beside_self(self, path: str, name: str, sign: str) -> bool:
-        """Whether a file writes an attribute more often than its own classes do, counted on the bytes."""
-        data = self.bytes(path)
-        every, own = f".{name}{sign}".encode(), f"self.{name}{sign}".encode()
-        return isinstance(data, bytes) and data.count(every) > data.count(own)
+    def _survey(self) -> dict[str, list[str]]:
+        """The files that write each attribute, by their bytes alone: one pass, since every attribute is asked for."""
+        found: dict[str, list[str]] = {}
+        for path in self.files:
+            data = self.bytes(path)
+            if isinstance(data, bytes):
+                for name in sorted({*WRITES.findall(data), *SETTERS.findall(data)}):
+                    found.setdefault(name.decode(errors="replace"), []).append(path)
+        return found
 
     def _holding(self, word: str) -> list[str]:
         if word not in self._files:

@@ -9,6 +9,9 @@ from trainlint.source.summary import ANY_KEY, Module, dotted
 from trainlint.source.things import Built, Class, Thing
 from trainlint.source.world import Budget, Path, World
 
+FEW_STEPS = 800
+"""Expressions that may be looked at to find out whose attribute a statement writes."""
+
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 Write = tuple[Module, ast.stmt]
 
@@ -118,8 +121,12 @@ def _is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
 
 
 def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.ClassDef]) -> bool:
-    thing = type(world)(world.workspace, Path(), Budget()).evaluate(target, world.open_frame(module, target))
-    return _class(thing) in nodes
+    frame = world.open_frame(module, target)
+    cls = _class(world.apart().evaluate(target, frame))
+    if cls is None:
+        # Its own small budget, not the asker's: what is found must not depend on who asks.
+        cls = _class(type(world)(world.workspace, Path(), Budget(FEW_STEPS)).evaluate(target, frame))
+    return cls in nodes
 
 
 def _class(thing: Thing) -> ast.ClassDef | None:
