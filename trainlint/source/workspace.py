@@ -13,6 +13,9 @@ MOST_FILES = 48
 """Files that one reverse query may read."""
 
 
+FEW_FILES = 6
+"""Files that may write an attribute of one name before the name counts as common."""
+
 WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
 """A write to an attribute of something that is not called ``self``."""
 
@@ -81,11 +84,18 @@ class Workspace:
             if isinstance(module, Module):
                 yield module
 
-    def writers(self, name: str) -> Iterator[Module]:
-        """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most."""
+    def writers(self, name: str, owner: str) -> Iterator[Module]:
+        """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most.
+
+        An attribute that many files write is looked for only in those that mention the class of its owner.
+        """
         if self._written is None:
             self._written = self._survey()
-        for path in self._written.get(name, ())[:MOST_FILES]:
+        paths = self._written.get(name, [])
+        if len(paths) > FEW_FILES:
+            knowing = set(self._holding(owner))
+            paths = [path for path in paths if path in knowing]
+        for path in paths[:MOST_FILES]:
             module = self.module(path)
             if isinstance(module, Module):
                 yield module

@@ -69,7 +69,7 @@ def by_any_name(world: World, classes: tuple[Class, ...]) -> tuple[Write, ...]:
 
 def _outside(world: World, classes: tuple[Class, ...], name: str) -> Iterator[Write]:
     nodes = {each.node for each in classes}
-    for module in world.workspace.writers(name):
+    for module in world.workspace.writers(name, classes[0].name):
         for target, statement in _targets(module).get(name, ()):
             if not _is_receiver(module, target, statement) and _concerns(world, module, target, nodes):
                 yield module, statement
