@@ -55,7 +55,7 @@ def _lineage(world: World, cls: Class) -> list[Class | External]:
     while queue and len(found) < MOST_BASES:
         each = queue.pop(0)
         for base in each.node.bases:
-            thing = world.evaluate(base.value if isinstance(base, ast.Subscript) else base, class_frame_outer(each))
+            thing = world.evaluate(base.value if isinstance(base, ast.Subscript) else base, each.outer)
             if isinstance(thing, Class) and thing.node not in seen:
                 seen.add(thing.node)
                 found.append(thing)
@@ -63,10 +63,6 @@ def _lineage(world: World, cls: Class) -> list[Class | External]:
             elif isinstance(thing, External):
                 found.append(thing)
     return found
-
-
-def class_frame_outer(cls: Class) -> Frame:
-    return cls.outer
 
 
 def class_frame(world: World, cls: Class) -> Frame:
