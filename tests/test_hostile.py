@@ -275,13 +275,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-KNOWN = {
-    "number: a large enumeration": pytest.mark.xfail(run=False, reason="takes the square of its members"),
-}
-"""Today's answer where it is not the right one."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=KNOWN.get(name, ())) for name in PROJECTS])
+@pytest.mark.parametrize("name", PROJECTS)
 def test_it_ends_soon_and_says_what_it_found(tmp_path: Path, name: str) -> None:
     written(tmp_path, PROJECTS[name])
     ended = run(tmp_path, "--isolated", ".")

@@ -34,6 +34,9 @@ from trainlint.value import Integer, Step, Symbol, Table, Unknown
 NAMES = frozenset(dir(builtins))
 SEVERAL = Unknown("a loop variable takes several numbers")
 MOST_DIGITS = 1000
+MOST_MEMBERS = 1024
+"""An enum with more members than this is not read as a class table."""
+
 MOST_RANGE = 256
 """A range is written out as a sequence up to this length."""
 
@@ -57,7 +60,7 @@ def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
             return tuple(Thunk(nowhere, _nowhere(), Constant(letter)) for letter in text)
         case Repeated(start=int(start), length=Integer(terms=(), constant=count)) if 0 <= count <= MOST_RANGE:
             return tuple(_known(Integer.exact(place)) for place in range(start, start + count))
-        case Class() if objects.is_enum(world, thing):
+        case Class() if objects.is_enum(world, thing) and len(objects.members(thing)) <= MOST_MEMBERS:
             names = objects.members(thing)
             values = (objects.class_attribute(world, thing, name) or Unknown("no value") for name in names)
             return _once(world, tuple(_known(value) for value in values))
@@ -152,7 +155,7 @@ def table_of(world: World, thing: Thing) -> Table | None:
             pairs = [(world.force(key), world.force(value)) for key, value in thing.pairs]
             entries = [entry for key, value in pairs if (entry := _entry(world, key, value)) is not None]
             size = len(sequence(world, thing) or pairs)
-        case Class() if objects.is_enum(world, thing):
+        case Class() if objects.is_enum(world, thing) and len(objects.members(thing)) <= MOST_MEMBERS:
             named = [(name, objects.class_attribute(world, thing, name)) for name in objects.members(thing)]
             entries = [(number.constant, name) for name, value in named if isinstance(number := value, Integer)]
             return Table(thing.name, tuple(entries), len(named), thing.module.span(thing.node))
