@@ -9,7 +9,7 @@ from trainlint.facts import Fact, Unreadable
 from trainlint.knowledge import metrics, torch, transformers
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
-from trainlint.source.link import SKIPS
+from trainlint.source.linkers.losses import SKIPS
 from trainlint.source.sift import LOSSES, relevant
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -7,7 +7,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from trainlint.span import Span
@@ -31,7 +31,7 @@ class Fact:
 
     ``argument`` is the place of the deciding argument (where a default decides, the construction, or the call),
     ``built`` the construction of the object that is called. ``context`` names the caller through which this was seen,
-    ``branch`` the arm of an ``if``.
+    ``branch`` the arm of an ``if``; ``everywhere`` is False where another arm shows nothing of the kind.
     """
 
     call: Span
@@ -39,6 +39,15 @@ class Fact:
     built: Span | None
     context: tuple[Step, ...]
     branch: tuple[Step, ...]
+    everywhere: bool = field(default=True, kw_only=True)
+
+    def given_up(self, why: Unknown) -> Fact | None:
+        """The same site after a search that was broken off; None where a fact unfound leaves no question open."""
+        return None
+
+    def elsewhere(self, why: Unknown) -> Fact | None:
+        """The same site on a path on which it is nothing that is known; None where that leaves no question open."""
+        return None
 
     def unjudged(self) -> Iterator[Unjudged]:
         """The questions that this fact leaves open."""
@@ -151,6 +160,14 @@ class Loss(Fact):
         """Whether the index is a class, or what the class is for."""
         yield from _open(self, "does the loss skip a class", self.position, self.job)
 
+    def given_up(self, why: Unknown) -> Fact:
+        """The same loss, its layer not followed."""
+        return replace(self, layer=why, branch=())
+
+    def elsewhere(self, why: Unknown) -> Fact:
+        """The same call where it is no loss that is known."""
+        return replace(self, ignore_index=why, layer=why, job=None, targets=why)
+
 
 @dataclass(frozen=True)
 class Metric(Fact):
@@ -174,6 +191,14 @@ class Metric(Fact):
         """Whether the index is a class, or what the class is for."""
         yield from _open(self, "does the metric skip a class", self.position, self.job)
 
+    def given_up(self, why: Unknown) -> Fact:
+        """The same metric, its layer not followed."""
+        return replace(self, layer=why, branch=())
+
+    def elsewhere(self, why: Unknown) -> Fact:
+        """The same call where it is no metric that is known."""
+        return replace(self, ignore_index=why, layer=why, job=None)
+
 
 @dataclass(frozen=True)
 class CtcLoss(Fact):
@@ -193,6 +218,14 @@ class CtcLoss(Fact):
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
         yield from _open(self, "is the blank a symbol", self.position, self.job)
+
+    def given_up(self, why: Unknown) -> Fact:
+        """The same loss, its layer not followed."""
+        return replace(self, layer=why, branch=())
+
+    def elsewhere(self, why: Unknown) -> Fact:
+        """The same call where it is no loss that is known."""
+        return replace(self, blank=why, layer=why, job=None)
 
 
 @dataclass(frozen=True)

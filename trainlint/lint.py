@@ -41,7 +41,7 @@ def _weighed(rule: Rule, facts: Facts, crashes: list[Crash]) -> Iterator[Finding
         answers[fact.call, fact.context].append((fact, _answer(rule, fact, crashes)))
     worst: dict[tuple[object, ...], Finding] = {}
     for each in answers.values():
-        everywhere = all(findings for _, findings in each)
+        everywhere = all(findings and fact.everywhere for fact, findings in each)
         least = max((finding.severity.rank for _, findings in each for finding in findings), default=0)
         for fact, findings in each:
             for finding in findings:

@@ -1,93 +1,56 @@
 """Summaries in, facts out: the only step that looks across files.
 
-It starts at the sites of interest, a loss, a metric, and evaluates backwards what each needs, once per path.
+It starts at the sites of interest and evaluates backwards what each needs, once per path.
 """
 
 from __future__ import annotations
 
-import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets, Unreadable
-from trainlint.knowledge import SIGNATURES, canonical, metrics, torch, transformers
-from trainlint.knowledge.roles import words
-from trainlint.source import callers, jobs
-from trainlint.source.binding import argument, arguments, defaults
-from trainlint.source.builtin import entry
+from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
-from trainlint.source.flow import applications
-from trainlint.source.objects import lineage, marks, method, methods
-from trainlint.source.summary import Module, dotted
+from trainlint.source.linkers import losses
+from trainlint.source.linkers.site import Site
+from trainlint.source.summary import Module
 from trainlint.source.text import Fault
-from trainlint.source.things import (
-    Arguments,
-    Built,
-    Class,
-    Constant,
-    Entries,
-    External,
-    Frame,
-    Function,
-    Opaque,
-    Partial,
-    Tensor,
-    Thing,
-    Thunk,
-)  # fmt: skip
 from trainlint.source.workspace import Workspace
-from trainlint.source.world import MOST_BENEATH, MOST_WORLDS, Budget, Path, World, worlds
+from trainlint.source.world import MOST_WORLDS, Budget, Path, World, worlds
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Role, Unknown
+from trainlint.value import Integer, Position, Unknown
 
-LOSSES = {known.name for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
-CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
-FUNCTIONS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)}
-TRAINERS = {name.rpartition(".")[2] for name in transformers.TRAINERS}
-SKIPS = ("ignore_index", "ignore_label", "ignore_id", "ignored_index", "padding_idx")
-"""What an accuracy of the project's own calls the class it skips."""
-
-METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
-WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
-DASHES = ("-", "_", "ε", "ϵ", "~")
-NO_GRADIENT = {"no_grad", "inference_mode"}
-NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
-NOT_APPLIED = Unknown("no call of this object was found")
+ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
+TOO_MANY = Unknown("too many paths lead here to follow them all")
 
 
-@dataclass(frozen=True, eq=False)
-class Site:
-    """A call that may compute a loss or a metric, and the module it stands in."""
+@dataclass(frozen=True)
+class Linker:
+    """One kind of site: what is done there in words, the sites of a file, and the facts of a site in one world."""
 
-    call: ast.Call
-    module: Module
+    doing: str
+    sites: Callable[[World, Module], Iterable[Site]]
+    facts: Callable[[World, Site], Iterable[Fact]]
 
 
-@dataclass(frozen=True, eq=False)
-class Applied:
-    """A known callable with everything it was given: at its construction and at its call."""
-
-    name: str
-    arguments: Arguments
-    built: Arguments | None
-    node: ast.AST | None
-    frame: Frame | None
+LINKERS = (Linker("judging a loss", losses.sites, losses.facts),)
 
 
 def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
     """Every fact of these files; a fault at one site leaves the others alone."""
-    done: set[ast.Call] = set()
+    done: set[tuple[str, int]] = set()
     world = Evaluator(workspace, Path(), None)
     for path in files:
         module = workspace.module(path)
         if isinstance(module, Fault):
             span = Span(path, module.row, module.column)
             yield Unreadable(span, span, None, (), (), module.reason)
-            continue
-        for site in sites(world, module):
-            if site.call not in done:
-                done.add(site.call)
-                yield from _guarded(workspace, site)
+        elif not module.is_test:
+            for linker in LINKERS:
+                for site in linker.sites(world, module):
+                    if (linker.doing, id(site.node)) not in done:
+                        done.add((linker.doing, id(site.node)))
+                        yield from _guarded(workspace, linker, site)
 
 
 def with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -106,449 +69,43 @@ def _is_twin(classes: Integer, index: Integer) -> bool:
     return (classes - index).number == 1 and bool(set(index.origins) & {*classes.parts, *classes.origins})
 
 
-def _guarded(workspace: Workspace, site: Site) -> Iterator[Fact]:
-    span = site.module.span(site.call)
+def _guarded(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     try:
-        yield from facts(workspace, site)
+        yield from _facts(workspace, linker, site)
     except Exception as error:  # A fault of ours is a finding (TL999); the rest is still judged.
-        yield Crash(span, span, None, (), (), "judging a loss", f"{type(error).__name__}: {error}")
+        yield Crash(site.span, site.span, None, (), (), linker.doing, f"{type(error).__name__}: {error}")
 
 
-def sites(world: World, module: Module) -> Iterator[Site]:
-    """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
-    if module.is_test:
-        return
-    for word, nodes in module.loads.items():
-        for node in nodes:
-            full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
-            if full in METRICS:
-                yield from _sites_of_metric(world, module, node)
-            elif full in TRAINERS or _is_accuracy(full):
-                parent = module.parents.get(node)
-                if isinstance(parent, ast.Call) and parent.func is node:
-                    yield Site(parent, module)
-            elif full in WORDS:
-                yield from _sites_of(world, module, node, full)
-
-
-def _is_accuracy(name: str) -> bool:
-    return "acc" in name.lower() and not {"acc", "accuracy"}.isdisjoint(words(name))
-
-
-def _sites_of(world: World, module: Module, node: ast.expr, word: str) -> Iterator[Site]:
-    parent = module.parents.get(node)
-    is_called = isinstance(parent, ast.Call) and parent.func is node
-    if is_called and word in FUNCTIONS:
-        assert isinstance(parent, ast.Call)
-        yield Site(parent, module)
-        return
-    if isinstance(parent, ast.ClassDef):
-        yield from _sites_of_subclass(world, module, parent)
-        return
-    source = parent if is_called and parent is not None else node
-    for call, where in applications(world, module, source).items():
-        yield Site(call, where)
-    if is_called and isinstance(parent, ast.Call):
-        yield Site(parent, module)
-
-
-def _sites_of_subclass(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
-    """The calls of what the project derives from a known loss."""
-    for made in callers.constructions(world, Class(node, module, world.open_frame(module, node))):
-        for call, where in applications(world, made.module, made.node).items():
-            yield Site(call, where)
-
-
-def _sites_of_metric(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
-    parent = module.parents.get(node)
-    if not (isinstance(parent, ast.Call) and parent.func is node):
-        return
-    if any(keyword.arg == "ignore_index" for keyword in parent.keywords):
-        for call, where in applications(world, module, parent).items():
-            yield Site(call, where)
-        yield Site(parent, module)
-
-
-def facts(workspace: Workspace, site: Site) -> Iterator[Fact]:
-    """One fact for each path to a site: each caller, each arm of a branch that matters."""
+def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
+    """The facts of a site for each path to it: each caller, each arm of a branch that matters."""
     budget = Budget()
     make: Callable[[Path], World] = lambda path: Evaluator(workspace, path, budget)  # noqa: E731
-    found: dict[Fact, Fact] = {}
-    others: list[Path] = []
-    for count, (fact, path) in enumerate(worlds(make, lambda world: _fact(world, site)), start=1):
-        if fact is None:
-            others.append(path)
-        else:
-            found.setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
-        if (count == MOST_WORLDS or budget.left < 0) and path.next() is not None:
-            yield from (_given_up(fact) for fact in list(found.values())[:1])
+    found: dict[type[Fact], dict[Fact, Fact]] = defaultdict(dict)
+    paths: list[tuple[Path, set[type[Fact]]]] = []
+    for facts, path in worlds(make, lambda world: _in_one_world(world, linker, site)):
+        paths.append((path, {type(fact) for fact in facts}))
+        for fact in facts:
+            found[type(fact)].setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
+        if (len(paths) == MOST_WORLDS or budget.left < 0) and path.next() is not None:
+            firsts = (next(iter(of_kind.values())) for of_kind in found.values())
+            yield from filter(None, (fact.given_up(TOO_MANY) for fact in firsts))
             return
-    alone = len(found) == 1 and not others
-    yield from (replace(fact, branch=()) if alone else fact for fact in found.values())
-    yield from (_other(fact, others[0]) for fact in list(found.values())[:1] if others)
-
-
-def _other(fact: Fact, path: Path) -> Fact:
-    """The same call on a path on which it is nothing that is known."""
-    why = Unknown("on one branch this calls something that is not a known loss")
-    branch = path.steps("branch")
-    match fact:
-        case Loss():
-            return replace(fact, ignore_index=why, layer=why, job=None, targets=why, branch=branch)
-        case Metric():
-            return replace(fact, ignore_index=why, layer=why, job=None, branch=branch)
-        case CtcLoss():
-            return replace(fact, blank=why, layer=why, job=None, branch=branch)
-    return fact
-
-
-def _given_up(fact: Fact) -> Fact:
-    why = Unknown("too many paths lead here to follow them all")
-    return replace(fact, layer=why, branch=()) if isinstance(fact, Loss | Metric | CtcLoss) else fact
-
-
-def _fact(world: World, site: Site) -> Fact | None:
-    """What one world shows at a site; None if it is no loss and no metric after all."""
-    frame = world.open_frame(site.module, site.call)
-    callers.stand(world, site.call, frame)
-    called = world.evaluate(_callable(site.call), frame)
-    if isinstance(called, External) and canonical(called.name) in transformers.TRAINERS:
-        fact: Fact | None = _trained(world, site, frame)
-        return replace(fact, context=tuple(world.context.values())) if fact else None
-    applied = _applied(world, called, site.call, frame)
-    if isinstance(called, Built) and isinstance(called.what, Class):
-        return _derived(world, called, called.what, site)
-    if applied is None:
-        fact = _own_metric(world, called, site, frame) if isinstance(called, Function | External) else None
-        return replace(fact, context=tuple(world.context.values())) if fact else None
-    fact = _judgeable(world, applied, site, frame)
-    return replace(fact, context=tuple(world.context.values())) if fact else None
-
-
-def _callable(call: ast.Call) -> ast.expr:
-    """``metric.update(...)`` applies the metric."""
-    match call.func:
-        case ast.Attribute(value=value, attr="update" | "forward"):
-            return value
-    return call.func
-
-
-def _applied(world: World, called: Thing, call: ast.Call, frame: Frame) -> Applied | None:
-    given = arguments(world, call, frame)
-    while isinstance(called, Partial):
-        given, called = given.after(called.arguments), called.callable
-    match called:
-        case External(name=name) if canonical(name) in LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS):
-            return Applied(canonical(name), given, None, None, None)
-        case Built(what=External(name=name)) if name in LOSSES | CTC | set(metrics.CLASSES):
-            return Applied(name, given, called.arguments, called.node, called.frame)
-    return None
-
-
-def _derived(world: World, called: Built, cls: Class, site: Site) -> Loss | None:
-    """A class of the project that extends a known loss: what it makes of it is not followed, and that is said."""
-    bases = (each.name for each in lineage(world, cls) if isinstance(each, External))
-    base = next((name for name in bases if name in LOSSES), None)
-    if base is None:
-        return None
-    why = Unknown(f"{cls.name} extends {base.rpartition('.')[2]}, and what it changes is not followed")
-    span = site.module.span(site.call)
-    return Loss(span, span, None, (), (), cls.name, why, why, is_default=False, job=None, targets=why)
-
-
-def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
-    is_construction = applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
-    if is_construction:
-        return _unapplied(world, applied, site, frame)
-    if applied.name in CTC:
-        return _ctc(world, applied, site, frame)
-    return _loss(world, applied, site, frame) if applied.name in LOSSES else _metric(world, applied, site, frame)
-
-
-def _deciding(applied: Applied, name: str) -> Thunk | Unknown | None:
-    """The argument that decides, from the construction if there was one."""
-    given = applied.built if applied.built is not None else applied.arguments
-    signature = SIGNATURES[applied.name]
-    return argument(given, signature.parameters, name)
-
-
-def _input(applied: Applied, place: int, names: Sequence[str]) -> Thunk | Unknown | None:
-    given = applied.arguments
-    for name in names:
-        if name in given.keywords:
-            return given.keywords[name]
-    return argument(given, (*("_" * (each + 1) for each in range(place)), names[0]), names[0])
-
-
-def _number(world: World, given: Thunk | Unknown | None, default: Integer | Unknown) -> Integer | Unknown:
-    if isinstance(given, Unknown):
-        return given
-    return default if given is None else world.integer(world.force(given))
-
-
-def _place(given: Thunk | Unknown | None, applied: Applied | None, site: Site) -> Span:
-    """The place of a deciding argument; the construction or the call, where a default decides."""
-    if isinstance(given, Thunk):
-        place = given.via or given
-        return place.frame.module.span(place.node)
-    return (_span(applied) if applied else None) or site.module.span(site.call)
-
-
-def _layer(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
-    """The layer that makes the logits."""
-    if not isinstance(given, Thunk):
-        return given or Unknown("the logits are not passed")
-    thing = world.force(given)
-    match thing:
-        case Tensor():
-            return thing.layer
-        case Opaque():
-            return Unknown(f"the logits are {thing.name}: {thing.why.reason}", thing.why.settle or thing.name)
-        case Unknown():
-            return Unknown(f"the logits: {thing.reason}", thing.settle)
-    return Unknown("the logits are not traced to a layer")
-
-
-def _is_negative(number: Integer | Unknown) -> bool:
-    return isinstance(number, Integer) and number.maximum is not None and number.maximum < 0
-
-
-def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) -> Targets | Unknown:
-    """What is known of the targets on any path that agrees with this one."""
-    if not isinstance(given, Thunk):
-        return given or Unknown("the targets are not passed")
-    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given), MOST_BENEATH)]
-    traced = [thing for thing in things if isinstance(thing, Tensor)]
-    if not traced:
-        return Unknown("the targets are not traced", getattr(things[0], "name", "") if things else "")
-    values = dict.fromkeys(value for thing in traced for value in thing.values)
-    fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
-    appended = dict.fromkeys(value for thing in traced for value in thing.appended)
-    one = traced[0] if len(traced) == 1 else Tensor()
-    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence, one.drawn)
-
-
-def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
-    given = _deciding(applied, "ignore_index")
-    ignored = _number(world, given, Integer.exact(-100))
-    layer = NOT_ASKED if _is_negative(ignored) else _layer(world, _input(applied, 0, ("input",)))
-    built = _decided_by_default(world, ignored, frame)
-    weights = _weights(world, applied)
-    targets = _targets(world, _input(applied, 1, ("target",)), built)
-    if isinstance(targets, Targets):
-        hidden = weights is not None or _by_hand(world, applied)
-        kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
-        targets = replace(targets, fills=() if hidden else tuple(kept))
-    return Loss(
-        call=site.module.span(site.call),
-        argument=_place(given, applied, site),
-        built=_span(applied),
-        context=(),
-        branch=(),
-        function=applied.name.rpartition(".")[2],
-        layer=layer,
-        ignore_index=ignored,
-        is_default=given is None,
-        job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
-        targets=targets,
-        trains=_trains(site.module, site.call),
-    )
-
-
-def _trains(module: Module, node: ast.AST) -> bool:
-    """Whether a gradient can come of a loss: not under ``no_grad``, by decorator or by block."""
-    holder: ast.AST | None = node
-    while holder is not None:
-        match holder:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if marks(holder) & NO_GRADIENT:
-                return False
-            case ast.With(items=items) if any(_is_no_gradient(item.context_expr) for item in items):
-                return False
-        holder = module.parents.get(holder)
-    return True
-
-
-def _is_no_gradient(node: ast.expr) -> bool:
-    func = node.func if isinstance(node, ast.Call) else node
-    return (dotted(func) or "").rpartition(".")[2] in NO_GRADIENT
-
-
-def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
-    """Whether what fills the targets is itself a class that the project gives a job."""
-    nowhere = Layer("", Integer.exact(0), fill.where)
-    job = jobs.job(world, fill.value, nowhere if isinstance(layer, Unknown) else layer)
-    return isinstance(job, Job) and job.role.is_job and job.proof is Proof.USE
-
-
-def _weights(world: World, applied: Applied) -> Thing | None:
-    """The weight of each class, if the loss was given one."""
-    given = _deciding(applied, "weight")
-    thing = world.force(given) if isinstance(given, Thunk) else given
-    return None if isinstance(thing, Constant) and thing.value is None else thing
-
-
-def _by_hand(world: World, applied: Applied) -> bool:
-    """``reduction="none"``: what counts is decided after the loss."""
-    given = _deciding(applied, "reduction")
-    thing = world.force(given) if isinstance(given, Thunk) else None
-    return isinstance(given, Unknown) or (thing is not None and not _reduces(thing))
-
-
-def _reduces(thing: Thing) -> bool:
-    return isinstance(thing, Constant) and thing.value in ("mean", "sum")
-
-
-def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
-    """A class with a weight is meant to be learned."""
-    if isinstance(number, Unknown) or number.number is None or not isinstance(weights, Tensor):
-        return None
-    place = number.number
-    weight = weights.weights[place] if 0 <= place < len(weights.weights) else 0
-    return Job(Role.LABEL, Proof.USE, f"a class with the weight {weight:g}", weights.evidence) if weight else None
-
-
-def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
-    given = _deciding(applied, "blank")
-    blank = _number(world, given, Integer.exact(0))
-    layer = _layer(world, _input(applied, 0, ("log_probs",)))
-    return CtcLoss(
-        call=site.module.span(site.call),
-        argument=_place(given, applied, site),
-        built=_span(applied),
-        context=(),
-        branch=(),
-        function=applied.name.rpartition(".")[2],
-        layer=layer,
-        blank=blank,
-        is_default=given is None,
-        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed")), layer),
-    )
-
-
-def _blank(job: Job | Unknown | None, layer: Layer | Unknown) -> Job | Unknown | None:
-    """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter."""
-    if not isinstance(job, Job) or job.label not in DASHES or isinstance(layer, Unknown):
-        return job
-    table = layer.classes.table
-    return replace(job, role=Role.BLANK) if table is None or layer.classes.number == table.size else job
-
-
-def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric | None:
-    given = _deciding(applied, "ignore_index")
-    if given is None:
-        return None
-    ignored = _number(world, given, Unknown("it skips nothing"))
-    layer = _layer(world, _input(applied, 0, ("preds",)))
-    return Metric(
-        call=site.module.span(site.call),
-        argument=_place(given, applied, site),
-        built=_span(applied),
-        context=(),
-        branch=(),
-        function=applied.name.rpartition(".")[2],
-        declared=_number(world, _deciding(applied, "num_classes"), Unknown("num_classes is not given")),
-        layer=layer,
-        ignore_index=ignored,
-        job=_job(world, ignored, layer, Unknown("a metric's targets are not followed")),
-    )
-
-
-def _own_metric(world: World, called: Function | External, site: Site, frame: Frame) -> Metric | None:
-    """An accuracy that the project wrote itself: its name and its argument say so."""
-    keyword = next((each for each in site.call.keywords if each.arg in SKIPS), None)
-    if keyword is None or not _is_accuracy(called.name.rpartition(".")[2]) or not site.call.args:
-        return None
-    given = Thunk(keyword.value, frame)
-    ignored = _number(world, given, Unknown("it skips nothing"))
-    layer = _layer(world, Thunk(site.call.args[0], frame))
-    call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
-    job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
-    return Metric(
-        call, _place(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
-    )
-
-
-def _trained(world: World, site: Site, frame: Frame) -> Loss | None:
-    """A trainer whose model computes the loss itself: what matters is what fills the ``labels`` it is given."""
-    given = arguments(world, site.call, frame)
-    collated = given.keywords.get("data_collator")
-    source = collated or given.keywords.get("train_dataset")
-    if source is None:
-        return None
-    targets = [_labels(inner, source) for inner, _ in _beneath(world)]
-    traced = [each for each in targets if each is not None]
-    fills = tuple(dict.fromkeys(fill for each in traced for fill in each.fills))
-    span = site.module.span(site.call)
-    ignored = Integer.exact(transformers.IGNORE_INDEX)
-    found = Targets(fills=fills) if traced else Unknown("the labels are not traced", "train_dataset")
-    name = site.call.func.attr if isinstance(site.call.func, ast.Attribute) else getattr(site.call.func, "id", "")
-    return Loss(span, span, None, (), (), name, NOT_ASKED, ignored, True, None, found, inside="the library's model")
-
-
-def _beneath(world: World) -> Iterator[tuple[World, Path]]:
-    return worlds(world.beneath, lambda inner: inner, MOST_BENEATH)
-
-
-def _labels(world: World, source: Thunk) -> Tensor | None:
-    """The ``labels`` of one example of a dataset, or of one batch of a collator."""
-    thing = world.force(source)
-    if isinstance(thing, Built) and isinstance(thing.what, Class):
-        name = next((name for name in ("__getitem__", "__call__") if method(world, thing.what, name, thing)), "")
-        thing = method(world, thing.what, name, thing) or thing
-    if not isinstance(thing, Function):
-        return None
-    example = Thunk(source.node, source.frame, Unknown("the example is open"))
-    made = world.call(thing, Arguments((example,)), source.node, source.frame)
-    labels = entry(world, made, Constant("labels")) if isinstance(made, Entries) else None
-    return labels if isinstance(labels, Tensor) else None
-
-
-def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
-    """A construction by itself: a fact only if nothing in the project applies it."""
-    if applications(world, site.module, site.call):
-        return None
-    span = site.module.span(site.call)
-    given = _deciding(applied, "blank" if applied.name in CTC else "ignore_index")
-    value = _number(world, given, Integer.exact(0 if applied.name in CTC else -100))
-    name, place = applied.name.rpartition(".")[2], _place(given, applied, site)
-    if applied.name in CTC:
-        return CtcLoss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None)
-    if applied.name in LOSSES:
-        return Loss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None, NOT_APPLIED)
-    return Metric(span, place, span, (), (), name, NOT_APPLIED, NOT_APPLIED, value, None) if given else None
-
-
-def _span(applied: Applied) -> Span | None:
-    if applied.node is None or applied.frame is None:
-        return None
-    return applied.frame.module.span(applied.node)  # type: ignore[arg-type]
-
-
-def _job(
-    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
-) -> Job | Unknown | None:
-    """What the index is for; asked only where it is a class, or where targets are known to take it."""
-    if isinstance(number, Unknown):
-        return None
-    taken = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.values)
-    if isinstance(layer, Unknown):
-        return None
-    if number.position(layer.classes) is not Position.INSIDE:
-        return jobs.job(world, number, layer) if taken else None
-    if isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended):
-        name = number.names[-1] if number.names else str(number)
-        return Job(Role.END, Proof.USE, f"{name}, which closes a sequence", targets.evidence)
-    return jobs.job(world, number, layer)
-
-
-def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:
-    """The construction of the wrapper whose own default gave a number."""
-    owner, receiver = callers.owner(world, frame)
-    if owner is None or isinstance(number, Unknown) or not isinstance(receiver, Built) or receiver.arguments is None:
-        return None
-    init = methods(receiver.what).get("__init__") if isinstance(receiver.what, Class) else None
-    if init is None or not isinstance(receiver.what, Class):
-        return None
-    places = {receiver.what.module.span(default) for default in defaults(init).values()}
-    by_default = any(step.where in places for step in number.evidence)
-    return receiver.frame.module.span(receiver.node) if by_default else None  # type: ignore[arg-type]
+    for kind, of_kind in found.items():
+        others = [path for path, kinds in paths if kind not in kinds]
+        yield from _with_others(list(of_kind.values()), others)
+
+
+def _in_one_world(world: World, linker: Linker, site: Site) -> tuple[Fact, ...]:
+    facts = tuple(linker.facts(world, site))
+    return tuple(replace(fact, context=tuple(world.context.values())) for fact in facts)
+
+
+def _with_others(facts: Sequence[Fact], others: Sequence[Path]) -> Iterator[Fact]:
+    """The facts of one kind at one site, beside the paths on which there is none."""
+    if not others:
+        yield from (replace(fact, branch=()) for fact in facts) if len(facts) == 1 else facts
+        return
+    open_one = facts[0].elsewhere(ELSEWHERE)
+    yield from facts if open_one else (replace(fact, everywhere=False) for fact in facts)
+    if open_one:
+        yield replace(open_one, branch=others[0].steps("branch"))

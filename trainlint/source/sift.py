@@ -14,7 +14,7 @@ from trainlint.source.text import UTF_16, Fault, encoding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LOSSES = (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)
 SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"ignore_id")
@@ -45,14 +45,26 @@ def relevant(data: bytes) -> bool:
     declared = encoding(data)
     if declared != "utf-8" and not isinstance(declared, Fault):
         data = data.decode(declared, errors="replace").encode(errors="replace")
-    return _holds(data, LOSS) or _is_metric(data) or (_holds(data, TRAINER) and _holds(data, TRAINED))
+    return any(may_hold(data) for may_hold in KINDS)
 
 
 def _holds(data: bytes, words: Iterable[bytes]) -> bool:
     return any(word in data for word in words)
 
 
-def _is_metric(data: bytes) -> bool:
+def _loss(data: bytes) -> bool:
+    return _holds(data, LOSS)
+
+
+def _trainer(data: bytes) -> bool:
+    return _holds(data, TRAINER) and _holds(data, TRAINED)
+
+
+def _metric(data: bytes) -> bool:
     if not _holds(data, (b"ignore", b"padding_idx")) or not _holds(data, SKIPS):
         return False
     return OWN_METRIC.search(data.lower()) is not None or (b"ignore_index" in data and _holds(data, METRIC))
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer)
+"""One condition for each kind of site, the likeliest first."""

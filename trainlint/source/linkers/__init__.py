@@ -1,0 +1,6 @@
+"""From sites to facts: one module for each kind of site.
+
+Each has two functions. ``sites`` names the places of one file that may show something, cheaply and without evaluating
+more than names. ``facts`` looks at one site in one world and yields what holds there; ``link`` calls it once for each
+path that leads to the site.
+"""

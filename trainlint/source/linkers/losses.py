@@ -1,0 +1,376 @@
+"""Losses over class indices, CTC losses, metrics, and trainers whose models make the loss themselves."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trainlint.facts import CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets
+from trainlint.knowledge import canonical, metrics, torch, transformers
+from trainlint.knowledge.roles import words
+from trainlint.source import callers, jobs
+from trainlint.source.binding import arguments, defaults
+from trainlint.source.builtin import entry
+from trainlint.source.flow import applications
+from trainlint.source.linkers.site import (
+    Applied,
+    Site,
+    application,
+    applying,
+    call_of,
+    callable_of,
+    deciding,
+    layer_of,
+    named,
+    number_of,
+    passed,
+    place_of,
+    span_of,
+    standing,
+)
+from trainlint.source.objects import lineage, marks, method, methods
+from trainlint.source.summary import Module, dotted
+from trainlint.source.things import (
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    Frame,
+    Function,
+    Tensor,
+    Thing,
+    Thunk,
+)  # fmt: skip
+from trainlint.source.world import MOST_BENEATH, Path, World, worlds
+from trainlint.span import Span
+from trainlint.value import Integer, Position, Proof, Role, Unknown
+
+LOSSES = {known.name for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
+CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+FUNCTIONS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)}
+TRAINERS = {name.rpartition(".")[2] for name in transformers.TRAINERS}
+SKIPS = ("ignore_index", "ignore_label", "ignore_id", "ignored_index", "padding_idx")
+"""What an accuracy of the project's own calls the class it skips."""
+
+METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
+WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
+NAMED = METRICS | TRAINERS | WORDS
+DASHES = ("-", "_", "ε", "ϵ", "~")
+NO_GRADIENT = {"no_grad", "inference_mode"}
+NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
+NOT_APPLIED = Unknown("no call of this object was found")
+
+
+def sites(world: World, module: Module) -> Iterator[Site]:
+    """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
+    for node, word in named(module, lambda word: word in NAMED or _is_accuracy(word)):
+        call = call_of(module, node)
+        if word in METRICS:
+            if call and any(keyword.arg == "ignore_index" for keyword in call.keywords):
+                yield from applying(world, module, node)
+        elif word in WORDS:
+            yield from _sites_of_loss(world, module, node, word)
+        elif call:
+            yield Site(call, module)
+
+
+def _is_accuracy(name: str) -> bool:
+    return "acc" in name.lower() and not {"acc", "accuracy"}.isdisjoint(words(name))
+
+
+def _sites_of_loss(world: World, module: Module, node: ast.expr, word: str) -> Iterator[Site]:
+    call, parent = call_of(module, node), module.parents.get(node)
+    if call and word in FUNCTIONS:
+        yield Site(call, module)
+    elif isinstance(parent, ast.ClassDef):
+        yield from _sites_of_subclass(world, module, parent)
+    else:
+        yield from applying(world, module, node)
+
+
+def _sites_of_subclass(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
+    """The calls of what the project derives from a known loss."""
+    for made in callers.constructions(world, Class(node, module, world.open_frame(module, node))):
+        for call, where in applications(world, made.module, made.node).items():
+            yield Site(call, where)
+
+
+def facts(world: World, site: Site) -> Iterator[Fact]:
+    """What one world shows at a site; nothing if it is no loss and no metric after all."""
+    frame = standing(world, site)
+    called = world.evaluate(callable_of(site.call), frame)
+    known = application(world, called, site.call, frame, KNOWN)
+    fact: Fact | None = None
+    if isinstance(called, External) and canonical(called.name) in transformers.TRAINERS:
+        fact = _trained(world, site, frame)
+    elif known is not None:
+        fact = _judgeable(world, known, site, frame)
+    elif isinstance(called, Built) and isinstance(called.what, Class):
+        fact = _derived(world, called, called.what, site)
+    elif isinstance(called, Function | External):
+        fact = _own_metric(world, called, site, frame)
+    if fact is not None:
+        yield fact
+
+
+def _derived(world: World, called: Built, cls: Class, site: Site) -> Loss | None:
+    """A class of the project that extends a known loss: what it makes of it is not followed, and that is said."""
+    bases = (each.name for each in lineage(world, cls) if isinstance(each, External))
+    base = next((name for name in bases if name in LOSSES), None)
+    if base is None:
+        return None
+    why = Unknown(f"{cls.name} extends {base.rpartition('.')[2]}, and what it changes is not followed")
+    span = site.module.span(site.call)
+    return Loss(span, span, None, (), (), cls.name, why, why, is_default=False, job=None, targets=why)
+
+
+def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
+    is_construction = applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
+    if is_construction:
+        return _unapplied(world, applied, site, frame)
+    if applied.name in CTC:
+        return _ctc(world, applied, site, frame)
+    return _loss(world, applied, site, frame) if applied.name in LOSSES else _metric(world, applied, site, frame)
+
+
+def _is_negative(number: Integer | Unknown) -> bool:
+    return isinstance(number, Integer) and number.maximum is not None and number.maximum < 0
+
+
+def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) -> Targets | Unknown:
+    """What is known of the targets on any path that agrees with this one."""
+    if not isinstance(given, Thunk):
+        return given or Unknown("the targets are not passed")
+    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given), MOST_BENEATH)]
+    traced = [thing for thing in things if isinstance(thing, Tensor)]
+    if not traced:
+        return Unknown("the targets are not traced", getattr(things[0], "name", "") if things else "")
+    values = dict.fromkeys(value for thing in traced for value in thing.values)
+    fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
+    appended = dict.fromkeys(value for thing in traced for value in thing.appended)
+    one = traced[0] if len(traced) == 1 else Tensor()
+    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence, one.drawn)
+
+
+def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
+    given = deciding(applied, "ignore_index")
+    ignored = number_of(world, given, Integer.exact(-100))
+    layer = NOT_ASKED if _is_negative(ignored) else layer_of(world, passed(applied, 0, ("input",)))
+    built = _decided_by_default(world, ignored, frame)
+    weights = _weights(world, applied)
+    targets = _targets(world, passed(applied, 1, ("target",)), built)
+    if isinstance(targets, Targets):
+        hidden = weights is not None or _by_hand(world, applied)
+        kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
+        targets = replace(targets, fills=() if hidden else tuple(kept))
+    return Loss(
+        call=site.module.span(site.call),
+        argument=place_of(given, applied, site),
+        built=span_of(applied),
+        context=(),
+        branch=(),
+        function=applied.name.rpartition(".")[2],
+        layer=layer,
+        ignore_index=ignored,
+        is_default=given is None,
+        job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
+        targets=targets,
+        trains=_trains(site.module, site.call),
+    )
+
+
+def _trains(module: Module, node: ast.AST) -> bool:
+    """Whether a gradient can come of a loss: not under ``no_grad``, by decorator or by block."""
+    holder: ast.AST | None = node
+    while holder is not None:
+        match holder:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if marks(holder) & NO_GRADIENT:
+                return False
+            case ast.With(items=items) if any(_is_no_gradient(item.context_expr) for item in items):
+                return False
+        holder = module.parents.get(holder)
+    return True
+
+
+def _is_no_gradient(node: ast.expr) -> bool:
+    func = node.func if isinstance(node, ast.Call) else node
+    return (dotted(func) or "").rpartition(".")[2] in NO_GRADIENT
+
+
+def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
+    """Whether what fills the targets is itself a class that the project gives a job."""
+    nowhere = Layer("", Integer.exact(0), fill.where)
+    job = jobs.job(world, fill.value, nowhere if isinstance(layer, Unknown) else layer)
+    return isinstance(job, Job) and job.role.is_job and job.proof is Proof.USE
+
+
+def _weights(world: World, applied: Applied) -> Thing | None:
+    """The weight of each class, if the loss was given one."""
+    given = deciding(applied, "weight")
+    thing = world.force(given) if isinstance(given, Thunk) else given
+    return None if isinstance(thing, Constant) and thing.value is None else thing
+
+
+def _by_hand(world: World, applied: Applied) -> bool:
+    """``reduction="none"``: what counts is decided after the loss."""
+    given = deciding(applied, "reduction")
+    thing = world.force(given) if isinstance(given, Thunk) else None
+    return isinstance(given, Unknown) or (thing is not None and not _reduces(thing))
+
+
+def _reduces(thing: Thing) -> bool:
+    return isinstance(thing, Constant) and thing.value in ("mean", "sum")
+
+
+def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
+    """A class with a weight is meant to be learned."""
+    if isinstance(number, Unknown) or number.number is None or not isinstance(weights, Tensor):
+        return None
+    place = number.number
+    weight = weights.weights[place] if 0 <= place < len(weights.weights) else 0
+    return Job(Role.LABEL, Proof.USE, f"a class with the weight {weight:g}", weights.evidence) if weight else None
+
+
+def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
+    given = deciding(applied, "blank")
+    blank = number_of(world, given, Integer.exact(0))
+    layer = layer_of(world, passed(applied, 0, ("log_probs",)))
+    return CtcLoss(
+        call=site.module.span(site.call),
+        argument=place_of(given, applied, site),
+        built=span_of(applied),
+        context=(),
+        branch=(),
+        function=applied.name.rpartition(".")[2],
+        layer=layer,
+        blank=blank,
+        is_default=given is None,
+        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed")), layer),
+    )
+
+
+def _blank(job: Job | Unknown | None, layer: Layer | Unknown) -> Job | Unknown | None:
+    """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter."""
+    if not isinstance(job, Job) or job.label not in DASHES or isinstance(layer, Unknown):
+        return job
+    table = layer.classes.table
+    return replace(job, role=Role.BLANK) if table is None or layer.classes.number == table.size else job
+
+
+def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric | None:
+    given = deciding(applied, "ignore_index")
+    if given is None:
+        return None
+    ignored = number_of(world, given, Unknown("it skips nothing"))
+    layer = layer_of(world, passed(applied, 0, ("preds",)))
+    return Metric(
+        call=site.module.span(site.call),
+        argument=place_of(given, applied, site),
+        built=span_of(applied),
+        context=(),
+        branch=(),
+        function=applied.name.rpartition(".")[2],
+        declared=number_of(world, deciding(applied, "num_classes"), Unknown("num_classes is not given")),
+        layer=layer,
+        ignore_index=ignored,
+        job=_job(world, ignored, layer, Unknown("a metric's targets are not followed")),
+    )
+
+
+def _own_metric(world: World, called: Function | External, site: Site, frame: Frame) -> Metric | None:
+    """An accuracy that the project wrote itself: its name and its argument say so."""
+    keyword = next((each for each in site.call.keywords if each.arg in SKIPS), None)
+    if keyword is None or not _is_accuracy(called.name.rpartition(".")[2]) or not site.call.args:
+        return None
+    given = Thunk(keyword.value, frame)
+    ignored = number_of(world, given, Unknown("it skips nothing"))
+    layer = layer_of(world, Thunk(site.call.args[0], frame))
+    call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
+    job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
+    return Metric(
+        call, place_of(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
+    )
+
+
+def _trained(world: World, site: Site, frame: Frame) -> Loss | None:
+    """A trainer whose model computes the loss itself: what matters is what fills the ``labels`` it is given."""
+    given = arguments(world, site.call, frame)
+    collated = given.keywords.get("data_collator")
+    source = collated or given.keywords.get("train_dataset")
+    if source is None:
+        return None
+    targets = [_labels(inner, source) for inner, _ in _beneath(world)]
+    traced = [each for each in targets if each is not None]
+    fills = tuple(dict.fromkeys(fill for each in traced for fill in each.fills))
+    span = site.module.span(site.call)
+    ignored = Integer.exact(transformers.IGNORE_INDEX)
+    found = Targets(fills=fills) if traced else Unknown("the labels are not traced", "train_dataset")
+    name = site.call.func.attr if isinstance(site.call.func, ast.Attribute) else getattr(site.call.func, "id", "")
+    return Loss(span, span, None, (), (), name, NOT_ASKED, ignored, True, None, found, inside="the library's model")
+
+
+def _beneath(world: World) -> Iterator[tuple[World, Path]]:
+    return worlds(world.beneath, lambda inner: inner, MOST_BENEATH)
+
+
+def _labels(world: World, source: Thunk) -> Tensor | None:
+    """The ``labels`` of one example of a dataset, or of one batch of a collator."""
+    thing = world.force(source)
+    if isinstance(thing, Built) and isinstance(thing.what, Class):
+        name = next((name for name in ("__getitem__", "__call__") if method(world, thing.what, name, thing)), "")
+        thing = method(world, thing.what, name, thing) or thing
+    if not isinstance(thing, Function):
+        return None
+    example = Thunk(source.node, source.frame, Unknown("the example is open"))
+    made = world.call(thing, Arguments((example,)), source.node, source.frame)
+    labels = entry(world, made, Constant("labels")) if isinstance(made, Entries) else None
+    return labels if isinstance(labels, Tensor) else None
+
+
+def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
+    """A construction by itself: a fact only if nothing in the project applies it."""
+    if applications(world, site.module, site.call):
+        return None
+    span = site.module.span(site.call)
+    given = deciding(applied, "blank" if applied.name in CTC else "ignore_index")
+    value = number_of(world, given, Integer.exact(0 if applied.name in CTC else -100))
+    name, place = applied.name.rpartition(".")[2], place_of(given, applied, site)
+    if applied.name in CTC:
+        return CtcLoss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None)
+    if applied.name in LOSSES:
+        return Loss(span, place, span, (), (), name, NOT_APPLIED, value, given is None, None, NOT_APPLIED)
+    return Metric(span, place, span, (), (), name, NOT_APPLIED, NOT_APPLIED, value, None) if given else None
+
+
+def _job(
+    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
+) -> Job | Unknown | None:
+    """What the index is for; asked only where it is a class, or where targets are known to take it."""
+    if isinstance(number, Unknown):
+        return None
+    taken = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.values)
+    if isinstance(layer, Unknown):
+        return None
+    if number.position(layer.classes) is not Position.INSIDE:
+        return jobs.job(world, number, layer) if taken else None
+    if isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended):
+        name = number.names[-1] if number.names else str(number)
+        return Job(Role.END, Proof.USE, f"{name}, which closes a sequence", targets.evidence)
+    return jobs.job(world, number, layer)
+
+
+def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:
+    """The construction of the wrapper whose own default gave a number."""
+    owner, receiver = callers.owner(world, frame)
+    if owner is None or isinstance(number, Unknown) or not isinstance(receiver, Built) or receiver.arguments is None:
+        return None
+    init = methods(receiver.what).get("__init__") if isinstance(receiver.what, Class) else None
+    if init is None or not isinstance(receiver.what, Class):
+        return None
+    places = {receiver.what.module.span(default) for default in defaults(init).values()}
+    by_default = any(step.where in places for step in number.evidence)
+    return receiver.frame.module.span(receiver.node) if by_default else None  # type: ignore[arg-type]

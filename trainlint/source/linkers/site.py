@@ -1,0 +1,151 @@
+"""What the linkers share: a place to look at, and a known callable with everything that it was given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from trainlint.facts import Layer
+from trainlint.knowledge import SIGNATURES, canonical
+from trainlint.source import callers
+from trainlint.source.binding import argument, arguments
+from trainlint.source.flow import applications
+from trainlint.source.summary import Module
+from trainlint.source.things import Arguments, Built, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
+from trainlint.source.world import World
+from trainlint.span import Span
+from trainlint.value import Integer, Unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place that may show something, and the module it stands in."""
+
+    node: ast.expr | ast.stmt
+    module: Module
+
+    @property
+    def call(self) -> ast.Call:
+        assert isinstance(self.node, ast.Call), "only a linker whose sites are calls asks for one"
+        return self.node
+
+    @property
+    def span(self) -> Span:
+        return self.module.span(self.node)
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """A known callable with everything it was given: at its construction and at its call."""
+
+    name: str
+    arguments: Arguments
+    built: Arguments | None
+    node: ast.AST | None
+    frame: Frame | None
+
+
+def standing(world: World, site: Site) -> Frame:
+    """The frame of a site, entered through this world's caller."""
+    frame = world.open_frame(site.module, site.node)
+    callers.stand(world, site.node, frame)
+    return frame
+
+
+def named(module: Module, is_wanted: Callable[[str], bool]) -> Iterator[tuple[ast.expr, str]]:
+    """Where a file reads a wanted name, under the name that an import gave it too, with the name itself."""
+    for word, nodes in module.loads.items():
+        for node in nodes:
+            full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
+            if is_wanted(full):
+                yield node, full
+
+
+def call_of(module: Module, node: ast.expr) -> ast.Call | None:
+    """The call whose callable a node is."""
+    parent = module.parents.get(node)
+    return parent if isinstance(parent, ast.Call) and parent.func is node else None
+
+
+def applying(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
+    """The calls that may apply what a name stands for, or the object that its call makes; the call itself too."""
+    construction = call_of(module, node)
+    for call, where in applications(world, module, construction or node).items():
+        yield Site(call, where)
+    if construction is not None:
+        yield Site(construction, module)
+
+
+def callable_of(call: ast.Call) -> ast.expr:
+    """``metric.update(...)`` applies the metric."""
+    match call.func:
+        case ast.Attribute(value=value, attr="update" | "forward"):
+            return value
+    return call.func
+
+
+def application(world: World, called: Thing, call: ast.Call, frame: Frame, known: Collection[str]) -> Applied | None:
+    """A call of one of these names, or of an object that one of them made."""
+    given = arguments(world, call, frame)
+    while isinstance(called, Partial):
+        given, called = given.after(called.arguments), called.callable
+    match called:
+        case External(name=name) if canonical(name) in known:
+            return Applied(canonical(name), given, None, None, None)
+        case Built(what=External(name=name)) if canonical(name) in known:
+            return Applied(canonical(name), given, called.arguments, called.node, called.frame)
+    return None
+
+
+def deciding(applied: Applied, name: str) -> Thunk | Unknown | None:
+    """The argument that decides, from the construction if there was one."""
+    given = applied.built if applied.built is not None else applied.arguments
+    signature = SIGNATURES[applied.name]
+    return argument(given, signature.parameters, name)
+
+
+def passed(applied: Applied, place: int, names: Sequence[str]) -> Thunk | Unknown | None:
+    """What the call itself is given, by place or by one of these names."""
+    given = applied.arguments
+    for name in names:
+        if name in given.keywords:
+            return given.keywords[name]
+    return argument(given, (*("_" * (each + 1) for each in range(place)), names[0]), names[0])
+
+
+def number_of(world: World, given: Thunk | Unknown | None, default: Integer | Unknown) -> Integer | Unknown:
+    """An argument as a number; its default where it is not given."""
+    if isinstance(given, Unknown):
+        return given
+    return default if given is None else world.integer(world.force(given))
+
+
+def place_of(given: Thunk | Unknown | None, applied: Applied | None, site: Site) -> Span:
+    """The place of a deciding argument; the construction or the call, where a default decides."""
+    if isinstance(given, Thunk):
+        source = given.via or given
+        return source.frame.module.span(source.node)
+    return (span_of(applied) if applied else None) or site.span
+
+
+def span_of(applied: Applied) -> Span | None:
+    """Where the object that is called was made."""
+    if applied.node is None or applied.frame is None:
+        return None
+    return applied.frame.module.span(applied.node)  # type: ignore[arg-type]
+
+
+def layer_of(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
+    """The layer that makes the logits."""
+    if not isinstance(given, Thunk):
+        return given or Unknown("the logits are not passed")
+    thing = world.force(given)
+    match thing:
+        case Tensor():
+            return thing.layer
+        case Opaque():
+            return Unknown(f"the logits are {thing.name}: {thing.why.reason}", thing.why.settle or thing.name)
+        case Unknown():
+            return Unknown(f"the logits: {thing.reason}", thing.settle)
+    return Unknown("the logits are not traced to a layer")
