@@ -106,7 +106,7 @@ def _by_importers(world: World, word: str, module: Module, scope: Scope) -> Iter
     """Another file imports the container, or the module that holds it, and writes into it."""
     if not isinstance(scope, ast.Module) or not word:
         return
-    for other in world.workspace.mentions_both(word, module.name.rpartition(".")[2]):
+    for other in world.workspace.changing(word, module.name.rpartition(".")[2]):
         if other is not module and word in other.changed and _imports(world, other, module, word):
             yield other.changed[word]
 

@@ -171,31 +171,21 @@ class Evaluator(World):
         """What the last star import after a definition, and before a line, gives to a name."""
         after = getattr(found.node, "lineno", 0) if found else 0
         for star, row in reversed(frame.module.stars):
-            home = self.workspace.find(star, frame.module) if after < row < before else None
-            if home is None or home is frame.module or not self._offers(home, name):
+            path = self.workspace.locate(star, frame.module) if after < row < before else None
+            if path is None or path == frame.module.path or not self._offers(path, name):
                 continue
-            if self._exports(home, name):
+            home = self.workspace.module(path)
+            if isinstance(home, Module) and self._exports(home, name):
                 value = self.of_module(self.module_frame(home), name)
                 if value is not None:
                     return value
         return None
 
-    def _offers(self, home: Module, name: str) -> bool:
+    def _offers(self, home: str, name: str) -> bool:
         """Whether a module, or any that it imports whole, binds a name at all: asked first, since stars form webs."""
-        key = ("web", home.path)
-        web = self.workspace.answers.get(key)
-        if not isinstance(web, dict):
-            web = {home.path: home}
-            waiting = [home]
-            while waiting:
-                module = waiting.pop()
-                for star, _ in module.stars:
-                    found = self.workspace.find(star, module)
-                    if found is not None and found.path not in web:
-                        web[found.path] = found
-                        waiting.append(found)
-            self.workspace.answers[key] = web
-        return any(name in names.top(module) for module in web.values())
+        web = self.workspace.web(home)
+        exporting = (self.workspace.module(path) for path in web if self.workspace.exports(path, name))
+        return any(isinstance(module, Module) and name in names.top(module) for module in exporting)
 
     def _exports(self, module: Module, name: str) -> bool:
         """Whether ``from module import *`` takes a name along."""
@@ -385,7 +375,7 @@ class Evaluator(World):
         alias = next(each for each in node.names if (each.asname or each.name) == name)
         package = frame.module.name
         package = package if frame.module.path.endswith("__init__.py") else package.rpartition(".")[0]
-        base = absolute(package, node)
+        base = absolute(package, node.level, node.module or "")
         value = self._member_of(base, alias.name, frame)
         if value is None and node.level and not base:
             value = self._member_of(alias.name, "", frame)

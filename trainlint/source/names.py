@@ -99,7 +99,7 @@ def _in_block(
     world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST, field: str, frame: Frame
 ) -> Binding | None:
     block = getattr(parent, field)
-    found = _last(world, wanted, block[: block.index(node)], frame) if field != "handlers" else None
+    found = _last_before(world, wanted, block, block.index(node), frame) if field != "handlers" else None
     if found:
         return found
     match parent:
@@ -123,8 +123,9 @@ def _around(world: World, wanted: Sequence[str], loop: ast.stmt, frame: Frame) -
     found = _named(wanted, bound(loop), loop)
     if found:
         return found
-    body = loop.body if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
-    if not any(name in binds(frame.module, inner) for inner in body for name in wanted):
+    assert isinstance(loop, ast.For | ast.AsyncFor | ast.While), "what repeats is a loop"
+    body = loop.body
+    if _index(frame.module, body).keys().isdisjoint(wanted):
         return None
     step = frame.step(loop)
     earlier = world.choose("branch", ("loop", id(loop), frame.number), (step, step))
@@ -136,12 +137,32 @@ def _named(wanted: Sequence[str], names: frozenset[str], node: ast.AST) -> Bindi
 
 
 def _last(world: World, wanted: Sequence[str], block: Sequence[ast.AST], frame: Frame) -> Binding | None:
-    for inner in reversed(block):
-        if any(name in binds(frame.module, inner) for name in wanted):
-            found = _inside(world, wanted, inner, frame)
-            if found:
-                return found
+    return _last_before(world, wanted, block, len(block), frame)
+
+
+def _last_before(
+    world: World, wanted: Sequence[str], block: Sequence[ast.AST], end: int, frame: Frame
+) -> Binding | None:
+    """The last definition among the first statements of a block, ``end`` in number."""
+    binding = _index(frame.module, block)
+    for place in sorted({place for name in wanted for place in binding.get(name, ()) if place < end}, reverse=True):
+        found = _inside(world, wanted, block[place], frame)
+        if found:
+            return found
     return None
+
+
+def _index(module: Module, block: Sequence[ast.AST]) -> dict[str, list[int]]:
+    """The places in a block of the statements that bind each name. The block must be a list of the tree itself."""
+    known = module.kept.get(("index", id(block)))
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[int]] = {}
+    for place, inner in enumerate(block):
+        for name in binds(module, inner):
+            found.setdefault(name, []).append(place)
+    module.kept["index", id(block)] = found
+    return found
 
 
 def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) -> Binding | None:
@@ -174,17 +195,17 @@ def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame)
     handlers = [
         handler
         for handler in node.handlers
-        if any(name in binds(frame.module, inner) for inner in handler.body for name in wanted)
-        and not leaves(handler.body)
+        if not _index(frame.module, handler.body).keys().isdisjoint(wanted) and not leaves(handler.body)
     ]
-    straight = [*node.body, *node.orelse]
-    if not any(name in binds(frame.module, inner) for inner in straight for name in wanted):
+    straight = (node.orelse, node.body)
+    if all(_index(frame.module, block).keys().isdisjoint(wanted) for block in straight):
         return _last(world, wanted, handlers[0].body, frame) if handlers else None
     handlers = [handler for handler in handlers if not (IMPORT_ERRORS & _caught(handler) and _gives_up(handler))]
     step = frame.step(node)
     answers = (step, *(frame.module.step(handler.body[0]) for handler in handlers))
     taken = world.choose("branch", ("try", id(node), frame.number), answers)
-    return _last(world, wanted, handlers[taken - 1].body if taken else straight, frame)
+    blocks = (handlers[taken - 1].body,) if taken else straight
+    return next((found for block in blocks if (found := _last(world, wanted, block, frame))), None)
 
 
 def _gives_up(handler: ast.ExceptHandler) -> bool:

@@ -186,7 +186,7 @@ class _Survey:
             self.keys.setdefault(node.slice.value, []).append(node)
 
     def _from(self, node: ast.ImportFrom) -> None:
-        base = absolute(self.package, node)
+        base = absolute(self.package, node.level, node.module or "")
         for alias in node.names:
             if alias.name == "*":
                 self.stars.append((base, node.lineno))
@@ -253,13 +253,16 @@ _LEAVES = frozenset(
 """Nodes without a place of their own: one object stands for all of them."""
 
 
-def absolute(package: str, node: ast.ImportFrom) -> str:
-    """The full name of the module that a ``from`` import names, its dots resolved against the package."""
-    if not node.level:
-        return node.module or ""
+def absolute(package: str, level: int, name: str) -> str:
+    """The full name of the module that a ``from`` import names, its dots (``level`` of them) resolved.
+
+    >>> absolute("codec.model", 2, "sizes")
+    'codec.sizes'
+    """
+    if not level:
+        return name
     parts = package.split(".") if package else []
-    kept = parts[: len(parts) - (node.level - 1)]
-    return ".".join([*kept, *([node.module] if node.module else [])])
+    return ".".join([*parts[: len(parts) - (level - 1)], *([name] if name else [])])
 
 
 def _plain(alias: ast.alias) -> tuple[str, str]:

@@ -6,18 +6,30 @@ import os.path
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from trainlint.source.summary import Module, summarize
+from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import Fault, parse, rows
 
 MOST_FILES = 48
 """Files that one reverse query may read."""
 
 
+FEW_WORDS = 24
+"""Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
+
 FEW_FILES = 6
 """Files that may write an attribute of one name before the name counts as common."""
 
+SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
+"""Turns what is no part of an identifier into spaces."""
+
 WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
 """A write to an attribute of something that is not called ``self``."""
+
+STARS = re.compile(rb"\bfrom[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
+"""``from .shapes import *``: its dots, and the rest of the name."""
+
+LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
+"""An ``__all__`` that is written out."""
 
 SETTERS = re.compile(rb"setattr\(\s*[\w.]+\s*,\s*[\"'](\w+)[\"']")
 """The same through ``setattr``."""
@@ -40,15 +52,23 @@ class Workspace:
         self._modules: dict[str, Module | Fault] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._mentions: dict[tuple[str, str], tuple[Module, ...]] = {}
+        self._webs: dict[str, tuple[str, ...]] = {}
         self._files: dict[str, list[str]] = {}
+        self._held: dict[str, frozenset[str]] = {}
+        self._words: dict[bytes, tuple[int, ...]] | None = None
         self._written: dict[str, list[str]] | None = None
         self._names: dict[tuple[object, ...], int] = {}
         self.answers: dict[tuple[object, ...], object] = {}
 
-    def bytes(self, path: str) -> bytes | Fault:
+    def data(self, path: str) -> bytes | Fault:
         if path not in self._bytes:
             self._bytes[path] = self._read(path)
         return self._bytes[path]
+
+    def _text(self, path: str) -> bytes:
+        """The bytes of a file to search in; none of a file that cannot be read."""
+        data = self.data(path)
+        return data if isinstance(data, bytes) else b""
 
     def module(self, path: str) -> Module | Fault:
         if path not in self._modules:
@@ -56,7 +76,7 @@ class Workspace:
         return self._modules[path]
 
     def _parsed(self, path: str) -> Module | Fault:
-        data = self.bytes(path)
+        data = self.data(path)
         if isinstance(data, Fault):
             return data
         tree = parse(data, path)
@@ -84,6 +104,16 @@ class Workspace:
             if isinstance(module, Module):
                 yield module
 
+    def changing(self, word: str, home: str) -> Iterator[Module]:
+        """The modules that may write into a container which they know by this name, from a module called ``home``."""
+        change = re.compile(rb"\b" + re.escape(word.encode()) + rb"(?:\s|\\|#.*)*[.\[+*|&^-]")
+        second = set(self._holding(home))
+        held = [path for path in self._holding(word) if path in second and change.search(self._text(path))]
+        for path in held[:MOST_FILES]:
+            module = self.module(path)
+            if isinstance(module, Module):
+                yield module
+
     def writers(self, name: str, owner: str) -> Iterator[Module]:
         """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most.
 
@@ -104,33 +134,91 @@ class Workspace:
         """The files that write each attribute, by their bytes alone: one pass, since every attribute is asked for."""
         found: dict[str, list[str]] = {}
         for path in self.files:
-            data = self.bytes(path)
-            if isinstance(data, bytes):
-                for name in sorted({*WRITES.findall(data), *SETTERS.findall(data)}):
-                    found.setdefault(name.decode(errors="replace"), []).append(path)
+            data = self._text(path)
+            for name in sorted({*WRITES.findall(data), *SETTERS.findall(data)}):
+                found.setdefault(name.decode(errors="replace"), []).append(path)
         return found
 
+    def holds(self, path: str, word: str) -> bool:
+        """Whether the text of a file holds a word."""
+        if word not in self._held:
+            self._held[word] = frozenset(self._holding(word))
+        return path in self._held[word]
+
     def _holding(self, word: str) -> list[str]:
+        """The files whose text holds a word; where it ends in letters, they end an identifier there too."""
         if word not in self._files:
             wanted = word.encode()
-            held = (path for path in self.files if isinstance(data := self.bytes(path), bytes) and wanted in data)
-            self._files[word] = list(held)
+            self._files[word] = [path for path in self._likely(wanted) if wanted in self._text(path)]
         return self._files[word]
+
+    def _likely(self, wanted: bytes) -> Sequence[str]:
+        """The files that hold each identifier of a text."""
+        if len(self._files) < FEW_WORDS:
+            return self.files
+        if self._words is None:
+            self._words = self._indexed()
+        places = [self._words.get(each, ()) for each in wanted.translate(SPACED).split()]
+        if not places:
+            return self.files
+        rarest = min(places, key=len)
+        return [self.files[place] for place in rarest if all(place in each for each in places)]
+
+    def _indexed(self) -> dict[bytes, tuple[int, ...]]:
+        """For each identifier the places of the files that hold it."""
+        found: dict[bytes, list[int]] = {}
+        for place, path in enumerate(self.files):
+            for each in set(self._text(path).translate(SPACED).split()):
+                found.setdefault(each, []).append(place)
+        return {each: tuple(places) for each, places in found.items()}
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The project's module of that name, as the importing file would find it."""
         folder = os.path.dirname(importer.path)
         key = (name, folder)
         if key not in self._found:
-            self._found[key] = next(self._candidates(name, folder), None) if name else None
+            modules = (self.module(path) for path in self._places(name, folder)) if name else ()
+            self._found[key] = next((module for module in modules if isinstance(module, Module)), None)
         return self._found[key]
 
-    def _candidates(self, name: str, folder: str) -> Iterator[Module]:
+    def locate(self, name: str, importer: Module) -> str | None:
+        """The path of a module, found without reading it."""
+        return next(self._places(name, os.path.dirname(importer.path)), None) if name else None
+
+    def web(self, path: str) -> tuple[str, ...]:
+        """The file and all that ``from ... import *`` may bring into it, found by their bytes alone."""
+        if path not in self._webs:
+            web = {path: None}
+            waiting = [path]
+            while waiting:
+                new = [other for other in self._starred(waiting.pop()) if other not in web]
+                web.update(dict.fromkeys(new))
+                waiting += new
+            self._webs[path] = tuple(web)
+        return self._webs[path]
+
+    def exports(self, path: str, name: str) -> bool:
+        """Whether ``import *`` may take a name from a file, by its bytes alone."""
+        if not self.holds(path, name):
+            return False
+        data = self._text(path)
+        listed = LISTED.findall(data) if data.count(b"__all__") == 1 else []
+        return not listed or re.search(rb"[\"']" + re.escape(name.encode()) + rb"[\"']", listed[0]) is not None
+
+    def _starred(self, path: str) -> Iterator[str]:
+        """The files that a file imports whole."""
+        package = self._name(path) if path.endswith("__init__.py") else self._name(path).rpartition(".")[0]
+        for dots, rest in STARS.findall(self._text(path)):
+            name = absolute(package, len(dots), rest.decode(errors="replace"))
+            yield from list(self._places(name, os.path.dirname(path)))[:1]
+
+    def _places(self, name: str, folder: str) -> Iterator[str]:
+        """Where a file of this folder would find a module, best first."""
         tail = name.replace(".", os.sep)
         for start in self._starts(folder):
             for path in (os.path.join(start, f"{tail}.py"), os.path.join(start, tail, "__init__.py")):
-                if path in self._known and isinstance(module := self.module(path), Module):
-                    yield module
+                if path in self._known:
+                    yield path
 
     def _starts(self, folder: str) -> list[str]:
         """Where imports of a file in this folder start: its package's parent, itself, what is configured, the root."""
