@@ -124,6 +124,17 @@ def test_torch_has_no_class_for_a_symbol_in_the_bad_twin_only(folder: Path, runs
     assert any(loss["dropped"] for loss in runs[str(folder)]["losses"]) == folder.name.startswith("bad_")
 
 
+ACTIVATED = ("softmax_before_cross_entropy", "sigmoid_twice")
+
+
+@pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name in ACTIVATED], ids=name_of)
+def test_torch_is_given_what_the_loss_does_not_want_in_the_bad_twin_only(
+    folder: Path, runs: dict[str, dict[str, Any]]
+) -> None:
+    misfits = any(loss["misfit"] for loss in runs[str(folder)]["losses"])
+    assert misfits == folder.name.startswith("bad_") or quiet(folder, _rule_of(folder).code)
+
+
 @pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "sentinel_collision"], ids=name_of)
 def test_an_error_of_the_reader_is_confirmed_by_the_run(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
     """Where a collision is reported, the loss call that it names did drop targets."""

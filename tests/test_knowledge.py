@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trainlint.knowledge import SIGNATURES, Signature, canonical, metrics, torch
+from trainlint.knowledge import SIGNATURES, Signature, activations, canonical, metrics, torch
 
 torch_itself = pytest.importorskip("torch")
 
@@ -108,3 +108,19 @@ def test_a_shared_function_has_two_names_that_are_known_as_one(name: str) -> Non
     short = f"torch.{name.rpartition('.')[2]}"
     assert callable(found(short))
     assert canonical(short) == name
+
+
+@pytest.mark.parametrize("name", sorted({*activations.FUNCTIONS, *activations.SAME_FUNCTIONS}))
+def test_an_activation_or_a_copy_of_the_tables_is_a_function_of_torch(name: str) -> None:
+    assert callable(found(name))
+
+
+@pytest.mark.parametrize("name", sorted({*activations.MODULES, *activations.SAME_MODULES}))
+def test_an_activation_of_the_tables_is_a_module_that_keeps_classes(name: str) -> None:
+    assert issubclass(found(name), torch_itself.nn.Module)
+    assert name in torch.KEEPS_CLASSES
+
+
+@pytest.mark.parametrize("name", sorted({*activations.METHODS, *activations.SAME_METHODS}))
+def test_an_activation_or_a_copy_of_the_tables_is_a_method_of_a_tensor(name: str) -> None:
+    assert callable(getattr(torch_itself.Tensor, name))

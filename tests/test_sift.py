@@ -108,6 +108,7 @@ IMPORTS = (
     "import common as c",
     "from common import loss as ce, masked_accuracy as score, CrossEntropyLoss as CE",
     "from functools import partial",
+    "from torch.nn import BCELoss as Binary, BCEWithLogitsLoss",
 )
 USES = (
     "ce(head(x), y, ignore_index=7)",
@@ -130,6 +131,9 @@ USES = (
     "hf.Trainer(model, train_dataset=c.data)",
     "class Own(nn.CrossEntropyLoss):\n    pass\nOwn(ignore_index=7)(head(x), y)",
     "losses = {'ce': CE, 'nll': NLLLoss}\nlosses['ce'](ignore_index=7)(head(x), y)",
+    "Binary()(head(x).sigmoid(), y)",
+    "BCEWithLogitsLoss()(head(x), y)",
+    "F.binary_cross_entropy_with_logits(head(x), y)",
     "head = nn.Linear(4, 8)",
     "STOP = 7",
 )

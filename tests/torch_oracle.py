@@ -24,6 +24,7 @@ import torch
 from torch.nn import functional as F
 
 CLASSIFIERS = ("cross_entropy", "nll_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 
 
 def main(folders: list[str]) -> None:
@@ -56,7 +57,7 @@ def trained(folder: Path) -> dict[str, Any]:
 @contextlib.contextmanager
 def recorded(folder: Path, losses: list[dict[str, Any]]) -> Iterator[None]:
     """Let every loss of PyTorch tell what it was given, and pass it on untouched."""
-    originals = {name: getattr(F, name) for name in (*CLASSIFIERS, "ctc_loss")}
+    originals = {name: getattr(F, name) for name in (*CLASSIFIERS, *BINARY, "ctc_loss")}
     for name, original in originals.items():
         setattr(F, name, _telling(original, folder, losses))
     try:
@@ -73,7 +74,7 @@ def _telling(original: Callable[..., Any], folder: Path, losses: list[dict[str, 
     def tell(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        witness = _ctc if original.__name__ == "ctc_loss" else functools.partial(_classes, original)
+        witness = WITNESSES.get(original.__name__) or functools.partial(_classes, original)
         losses.append({"function": original.__name__, **_caller(folder), **witness(given.arguments)})
         return original(*args, **kwargs)
 
@@ -84,8 +85,10 @@ def _classes(original: Callable[..., Any], given: dict[str, Any]) -> dict[str, A
     """How wide the logits are, which targets the loss dropped, and whether the model hears anything of those."""
     logits, target, ignored = given["input"].detach(), given["target"], given["ignore_index"]
     rows = logits.unsqueeze(0) if logits.dim() == 1 else logits
+    misfit = _is_likely(rows) if original.__name__ == "cross_entropy" else not _is_likely(rows.exp())
     if target.is_floating_point():
-        return {"width": rows.size(1), "ignored": ignored, "dropped": 0, "kept": target.size(0), "silent": True}
+        kept = {"dropped": 0, "kept": target.size(0), "silent": True}
+        return {"width": rows.size(1), "ignored": ignored, "misfit": misfit, **kept}
     rows = rows.clone().requires_grad_()
     with torch.enable_grad():
         targets = target.reshape(rows.size(0), *target.shape[1:])
@@ -95,10 +98,24 @@ def _classes(original: Callable[..., Any], given: dict[str, Any]) -> dict[str, A
     return {
         "width": rows.size(1),
         "ignored": ignored,
+        "misfit": misfit,
         "dropped": int(dropped.sum()),
         "kept": int((~dropped).sum()),
         "silent": bool((heard[dropped] == 0).all()),
     }
+
+
+def _is_likely(rows: torch.Tensor) -> bool:
+    """Whether these are probabilities: every number from 0 to 1, and not all of them alike by chance."""
+    return bool(((rows >= 0) & (rows <= 1)).all()) and rows.numel() > 1
+
+
+def _binary(given: dict[str, Any]) -> dict[str, Any]:
+    """Whether scores stand where the loss wants a probability, or the reverse; of several scores one is below 0."""
+    scores = given["input"].detach()
+    wants_scores = "pos_weight" in given
+    bounded = _is_likely(scores) or (wants_scores and bool((scores <= 0).all()))
+    return {"width": 1, "ignored": None, "dropped": 0, "silent": True, "misfit": bounded is wants_scores}
 
 
 def _ctc(given: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +126,9 @@ def _ctc(given: dict[str, Any]) -> dict[str, Any]:
     blank, width = given["blank"], given["log_probs"].size(-1)
     lost = (targets == blank) | (targets >= width)
     return {"width": width, "ignored": blank, "dropped": int(lost.sum()), "silent": True}
+
+
+WITNESSES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"ctc_loss": _ctc, **dict.fromkeys(BINARY, _binary)}
 
 
 def _caller(folder: Path) -> dict[str, Any]:

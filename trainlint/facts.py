@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TypeVar
 
 from trainlint.span import Span
@@ -226,6 +227,64 @@ class CtcLoss(Fact):
     def elsewhere(self, why: Unknown) -> Fact:
         """The same call where it is no loss that is known."""
         return replace(self, blank=why, layer=why, job=None)
+
+
+class Form(Enum):
+    """What one number of a model's output means."""
+
+    LOGITS = "raw scores"
+    PROBABILITIES = "probabilities"
+    LOG_PROBABILITIES = "log-probabilities"
+
+
+@dataclass(frozen=True)
+class Activation:
+    """The last thing that gave a tensor's numbers their meaning: a softmax, a sigmoid, or a layer that nothing follows.
+
+    ``name`` is how the reader knows it (``softmax``, ``the log of softmax``, a layer's name), ``step`` its line.
+    ``axis`` is the dimension along which the numbers sum to one (-1 the last, 1 the second); None where each number
+    stands for itself.
+    """
+
+    name: str
+    form: Form
+    step: Step
+    axis: int | None = None
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether these are a layer's own numbers, through no activation at all."""
+        return self.form is Form.LOGITS
+
+
+@dataclass(frozen=True)
+class LossInput(Fact):
+    """A loss that says what its input must be, and what reaches it.
+
+    ``several`` is False for a loss that judges each number by itself (binary), True for one over classes. ``classes``
+    is how many there are, where that is known. ``arms`` are the branches taken between the layer and the loss.
+    """
+
+    function: str
+    wants: Form
+    several: bool
+    reaches: Activation | Unknown
+    classes: int | None = None
+    arms: tuple[Step, ...] = field(default=(), compare=False, kw_only=True)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether a branch that the code leaves open decides what reaches the loss."""
+        return not set(self.arms).isdisjoint(self.branch)
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """What reaches the loss."""
+        if isinstance(self.reaches, Unknown):
+            yield Unjudged(self.call, "is the input what the loss wants", self.reaches)
+
+    def given_up(self, why: Unknown) -> Fact:
+        """The same loss, its input not followed."""
+        return replace(self, reaches=why, branch=())
 
 
 @dataclass(frozen=True)

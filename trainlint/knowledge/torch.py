@@ -35,6 +35,15 @@ LOSS_CLASSES = (
         {"ignore_index": -100},
     ),
 )
+_OF_BINARY = ("weight", "size_average", "reduce", "reduction")
+BINARY_FUNCTIONS = (
+    Signature(f"{F}.binary_cross_entropy", ("input", "target", *_OF_BINARY)),
+    Signature(f"{F}.binary_cross_entropy_with_logits", ("input", "target", *_OF_BINARY, "pos_weight")),
+)
+BINARY_CLASSES = (
+    Signature("torch.nn.BCELoss", _OF_BINARY),
+    Signature("torch.nn.BCEWithLogitsLoss", (*_OF_BINARY, "pos_weight")),
+)
 CTC_FUNCTIONS = (
     Signature(
         f"{F}.ctc_loss",
@@ -142,4 +151,7 @@ SHARED = frozenset(f"{F}.{name}" for name in ("log_softmax", "ctc_loss"))
 SAMPLING = frozenset({"argmax", "multinomial", "topk", "max", "sample", "generate", "argsort"})
 """Calls whose result is a predicted class: what is compared with it is looked for in the output."""
 
-SIGNATURES = (*LOSS_FUNCTIONS, *LOSS_CLASSES, *CTC_FUNCTIONS, *CTC_CLASSES, *LAYER_SIGNATURES)
+SIGNATURES = (
+    *LOSS_FUNCTIONS, *LOSS_CLASSES, *BINARY_FUNCTIONS, *BINARY_CLASSES, *CTC_FUNCTIONS, *CTC_CLASSES,
+    *LAYER_SIGNATURES,
+)  # fmt: skip

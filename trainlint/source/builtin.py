@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from trainlint.facts import Fill
 from trainlint.source import arithmetic, objects
+from trainlint.source.activations import along
 from trainlint.source.binding import argument
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
@@ -197,7 +198,9 @@ def element(world: World, thing: Thing, node: ast.AST) -> Thing:
             return world.force(only)
         case Items():
             return _turn(world, thing, node)
-        case Tensor() | Unknown():
+        case Tensor():
+            return thing.but(activation=along(thing, lambda axis: axis if axis == -1 else None))
+        case Unknown():
             return thing
         case Opaque():
             return replace(thing, name=f"{thing.name}[]", origin=f"{thing.origin}[]@{id(node)}")

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 from trainlint.knowledge import canonical
-from trainlint.source import arithmetic, binding, builtin, callers, containers, names, objects, tensors
+from trainlint.source import activations, arithmetic, binding, builtin, callers, containers, names, objects, tensors
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
 from trainlint.source.things import (
     Arguments,
@@ -258,7 +258,7 @@ class Evaluator(World):
         for attribute in name[len(binding.name) :].split(".")[1:]:
             value = self.attribute(value, attribute)
         if isinstance(value, Tensor) and use is not None:
-            return tensors.written(self, value, binding, frame, use)
+            return tensors.written(self, activations.kept(value, binding, frame, use), binding, frame, use)
         return containers.changed(self, value, binding, frame)
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
@@ -351,7 +351,7 @@ class Evaluator(World):
         before = self.evaluate(node.target, frame)
         left, right = self.integer(before), self.integer(self.evaluate(node.value, frame))
         if isinstance(before, Tensor):
-            return before
+            return before.but()
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return left if isinstance(left, Unknown) else right
         total = arithmetic.combined(node.op, left, right)
@@ -437,7 +437,7 @@ class Evaluator(World):
                 return thing
             case Constant() if name == "value":
                 return thing
-            case Opaque() if name in tensors.OF_TENSORS:
+            case Opaque() if name in tensors.OF_TENSORS or name in activations.OPEN_METHODS:
                 return Method(thing, name)
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
@@ -445,7 +445,10 @@ class Evaluator(World):
                     f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence
                 )
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
-                return thing if name in ("data", "logits", "values") else thing.but(dim=None)
+                whole = name in ("data", "logits", "values")
+                return thing if whole else thing.but(dim=None, activation=activations.along(thing, lambda _: None))
+            case Unknown() if name in activations.OPEN_METHODS:
+                return Method(thing, name)
             case Unknown():
                 return thing
         return Method(thing, name)
@@ -468,7 +471,7 @@ class Evaluator(World):
             return Unknown("the test is open") if decided is None else Constant(decided)
         value = self.evaluate(node.operand, frame)
         if isinstance(value, Tensor):
-            return value
+            return value.but()
         number = self.integer(value)
         if isinstance(number, Unknown) or isinstance(node.op, ast.UAdd):
             return number

@@ -5,13 +5,13 @@ It starts at the sites of interest and evaluates backwards what each needs, once
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
-from trainlint.source.linkers import losses
+from trainlint.source.linkers import inputs, losses
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -33,7 +33,10 @@ class Linker:
     facts: Callable[[World, Site], Iterable[Fact]]
 
 
-LINKERS = (Linker("judging a loss", losses.sites, losses.facts),)
+LINKERS = (
+    Linker("judging a loss", losses.sites, losses.facts),
+    Linker("judging what a loss is given", inputs.sites, inputs.facts),
+)
 
 
 def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
@@ -103,7 +106,8 @@ def _in_one_world(world: World, linker: Linker, site: Site) -> tuple[Fact, ...]:
 def _with_others(facts: Sequence[Fact], others: Sequence[Path]) -> Iterator[Fact]:
     """The facts of one kind at one site, beside the paths on which there is none."""
     if not others:
-        yield from (replace(fact, branch=()) for fact in facts) if len(facts) == 1 else facts
+        seen = Counter(fact.context for fact in facts)
+        yield from (replace(fact, branch=()) if seen[fact.context] == 1 else fact for fact in facts)
         return
     open_one = facts[0].elsewhere(ELSEWHERE)
     yield from facts if open_one else (replace(fact, everywhere=False) for fact in facts)

@@ -331,12 +331,17 @@ def spelled(module: Module, test: ast.expr) -> str:
 
 
 def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
-    """What a test says for sure; None where it could go either way."""
+    """What a test says for sure; None where it could go either way.
+
+    ``self.training`` holds on the way to a site, unless the site itself stands where it does not.
+    """
     match test:
         case ast.Compare(left=ast.Name(id="__name__")):
             return True
         case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
             return True
+        case ast.Attribute(attr="training"):
+            return not world.given.get(("branch", "if", spelled(frame.module, test), frame.number), 0)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inside = truth(world, operand, frame)
             return None if inside is None else not inside

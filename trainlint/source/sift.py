@@ -16,7 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-LOSSES = (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)
+LOSSES = (
+    *torch.LOSS_FUNCTIONS,
+    *torch.LOSS_CLASSES,
+    *torch.BINARY_FUNCTIONS,
+    *torch.BINARY_CLASSES,
+    *torch.CTC_FUNCTIONS,
+    *torch.CTC_CLASSES,
+)
 SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"ignore_id")
 """What an accuracy of the project's own calls the class it skips."""
 

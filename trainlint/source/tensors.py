@@ -6,9 +6,10 @@ import ast
 import re
 from dataclasses import replace
 
-from trainlint.facts import Fill, Layer
+from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
-from trainlint.source import builtin, command_line, objects
+from trainlint.knowledge import activations as known_activations
+from trainlint.source import activations, builtin, command_line, objects
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -129,8 +130,10 @@ def _opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
 
 def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """Functions of tensors, as far as classes and targets go."""
+    if name in known_activations.FUNCTIONS:
+        return activations.by_function(world, name, given, node, frame)
     if name in torch.KEEPING_FUNCTIONS:
-        return _kept(first)
+        return _kept_by(name, first)
     written = _written_out(world, name, first, given, node, frame)
     return written if written is not None else _computed(world, name, first, given, node, frame)
 
@@ -169,7 +172,7 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
         return _padded(world, first, given, node, frame)
     if name == f"{F}.linear" and len(given.positional) > 1:
-        return Tensor(_tied(world, world.force(given.positional[1])))
+        return _linear(world, given, node, frame)
     if name in (f"{F}.one_hot", "torch.einsum", "torch.matmul", "torch.bmm", f"{F}.embedding"):
         return Tensor(Unknown(f"{last} makes the logits"))
     if last in MOVERS and isinstance(first, Tensor):
@@ -177,8 +180,27 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
     return None
 
 
-def _kept(thing: Thing) -> Thing:
-    return thing if isinstance(thing, Tensor | Unknown) else Tensor(Unknown("the logits come from something open"))
+def _linear(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tensor:
+    layer = _tied(world, world.force(given.positional[1]))
+    raw = Activation("F.linear", Form.LOGITS, frame.step(node)) if isinstance(node, ast.expr) else None
+    return Tensor(layer, activation=raw)
+
+
+def _kept_by(name: str, thing: Thing) -> Thing:
+    """What keeps the classes; only copies and moves keep what the numbers mean."""
+    if isinstance(thing, Unknown):
+        return thing
+    tensor, last = activations.opened(thing), name.rpartition(".")[2]
+    if last in known_activations.BOUNDING:
+        return activations.bounded(tensor)
+    same = name in known_activations.SAME_FUNCTIONS or name in known_activations.SAME_MODULES
+    return _same(tensor, last) if same else tensor.but()
+
+
+def _same(tensor: Tensor, last: str) -> Tensor:
+    """A copy, a cast or a move that leaves each number what it was; a new dimension may push the second one on."""
+    pushes = last in ("unsqueeze", "expand", "expand_as", "view_as", "reshape_as")
+    return tensor.but(activation=activations.along(tensor, lambda axis: axis if axis == -1 or not pushes else None))
 
 
 def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tensor:
@@ -222,7 +244,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     numbers = [side for side in sides if isinstance(side, Integer)]
     if len(numbers) == 2:
         return Tensor(values=tuple(numbers), evidence=(frame.step(builtin.expression(node)),))
-    tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor())
+    tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor()).but()
     for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
             fills = () if _marks(side) else tensor.fills
@@ -240,7 +262,9 @@ def _joined(world: World, thing: Thing, how: str) -> Thing:
     """``cat`` and ``stack`` of one repeated thing keep its layer; different layers do not make one width."""
     if isinstance(thing, Repeated):
         inner = world.force(thing.element)
-        return inner if isinstance(inner, Tensor) else Tensor(Unknown(f"torch.{how} joins something open"))
+        if not isinstance(inner, Tensor):
+            return Tensor(Unknown(f"torch.{how} joins something open"))
+        return inner.but(activation=activations.along(inner, lambda axis: None if how == "stack" else axis))
     parts = [world.force(each) for each in thing.elements] if isinstance(thing, Items) else []
     tensors = [part for part in parts if isinstance(part, Tensor)]
     fills = tuple(fill for part in tensors for fill in part.fills)
@@ -254,7 +278,7 @@ def _padded(world: World, first: Thing, given: Arguments, node: ast.AST, frame: 
 
     A fixed count of rows is an answer, not padding.
     """
-    first = first if isinstance(first, Tensor) else Tensor()
+    first = first.but() if isinstance(first, Tensor) else Tensor()
     value = given.keywords.get("value") or (given.positional[3] if len(given.positional) > 3 else None)
     amounts = world.force(given.positional[1]) if len(given.positional) > 1 else None
     if value is None or not isinstance(amounts, Items):
@@ -279,18 +303,44 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     assert isinstance(built.what, External)
     name = built.what.name
     if name in torch.LAYERS:
-        return Tensor(_layer(world, built), torch.LAYERS[name][1])
-    if name in torch.KEEPS_CLASSES:
-        return _kept(world.force(given.positional[0])) if given.positional else Tensor()
-    if name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
-        inner = world.force(given.positional[0]) if given.positional else Tensor()
-        return inner.but(dim=None) if isinstance(inner, Tensor) else Tensor()
+        return Tensor(_layer(world, built), torch.LAYERS[name][1], activation=_raw(built))
+    if name in torch.KEEPS_CLASSES or name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
+        return _passed_on(world, built, world.force(given.positional[0]) if given.positional else Tensor())
     if name == "torch.nn.Sequential":
         return _through(world, built, given, node, frame)
     if name == "torch.nn.Embedding":
         return Tensor(Unknown("an embedding makes it"))
     why = Unknown(f"what {built.label or built.name} returns is not known", built.label)
     return Opaque(f"{built.label or built.name}()", f"{id(built.node)}()@{id(node)}#{frame.number}", why, node=node)
+
+
+def _passed_on(world: World, built: Built, thing: Thing) -> Thing:
+    """Behind a module that keeps the classes, or moves them out of sight."""
+    assert isinstance(built.what, External)
+    if built.what.name in known_activations.MODULES:
+        return _behind(world, built, activations.opened(thing))
+    if built.what.name in torch.KEEPS_CLASSES:
+        return _kept_by(built.what.name, thing)
+    tensor = thing if isinstance(thing, Tensor) else Tensor()
+    return tensor.but(dim=None, activation=activations.along(tensor, lambda _: None))
+
+
+def _raw(built: Built) -> Activation | None:
+    """What a layer puts out, before anything has been done to it."""
+    if not isinstance(built.node, ast.expr):
+        return None
+    return Activation(built.label or built.name, Form.LOGITS, built.frame.step(built.node))
+
+
+def _behind(world: World, built: Built, tensor: Tensor) -> Tensor:
+    """``nn.Softmax(dim=1)(x)``; the line that makes the module says what it does."""
+    assert isinstance(built.what, External)
+    made = built.arguments or Arguments()
+    dim = made.keywords.get("dim") or (made.positional[0] if made.positional else None)
+    if built.what.name == "torch.nn.Softmax2d":
+        dim = Thunk(ast.Constant(1), built.frame, Integer.exact(1))
+    word = known_activations.MODULES[built.what.name]
+    return activations.activated(world, tensor, word, dim, built.node, built.frame)
 
 
 def _layer(world: World, built: Built) -> Layer | Unknown:
@@ -318,6 +368,7 @@ def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame:
     for place, member in enumerate(members):
         inner = world.force(member)
         if place < len(members) - 1 and not _keeps_after(world, members[place + 1 :]):
+            value = Tensor()
             continue
         thunk = Thunk(builtin.expression(node), frame, value)
         value = world.call(
@@ -378,6 +429,11 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
                 return thing
         case Tensor():
             return _tensor_method(world, thing, name, given, node, frame)
+        case Opaque() | Unknown() if name in activations.OPEN_METHODS and activations.is_method(world, name, given):
+            why = thing if isinstance(thing, Unknown) else _open_logits(thing)
+            return activations.by_method(world, Tensor(why, None), name, given, node, frame)
+        case Unknown():
+            return thing
         case Opaque() if name in OF_TENSORS:
             return _of_opaque(world, thing, name, given, node, frame)
         case Entries() | Items() | Constant():
@@ -431,9 +487,13 @@ def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: a
         "new_zeros",
         "new_ones",
     ):
-        why = Unknown(f"the logits come from {thing.name}: {thing.why.reason}", thing.why.settle)
-        return _tensor_method(world, Tensor(why, None, evidence=thing.evidence), name, given, node, frame)
+        opened = Tensor(_open_logits(thing), None, evidence=thing.evidence)
+        return _tensor_method(world, opened, name, given, node, frame)
     return thing
+
+
+def _open_logits(thing: Opaque) -> Unknown:
+    return Unknown(f"the logits come from {thing.name}: {thing.why.reason}", thing.why.settle)
 
 
 def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: ast.AST) -> Tensor:
@@ -507,8 +567,10 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         return _filled(world, tensor, value, node, frame, name) if _is_padding(world, mask, value) else tensor
     if name == "argmin" or name in torch.SAMPLING:
         return Tensor(sampled=True, layer=tensor.layer, lowest=Integer.exact(0) if name in COUNTED else None)
+    if name.removesuffix("_") in known_activations.METHODS:
+        return activations.by_method(world, tensor, name.removesuffix("_"), given, node, frame)
     if name in torch.KEEPING_METHODS:
-        return tensor
+        return _kept_by_method(name, tensor)
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
         return Method(tensor, name) if name == "shape" else _opaque(f"tensor.{name}", node, frame)
     if name in ("fill_", "zero_") and (given.positional or name == "zero_"):
@@ -522,21 +584,33 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
     return _moved(world, tensor, name, given)
 
 
+def _kept_by_method(name: str, tensor: Tensor) -> Tensor:
+    if name.removesuffix("_") in known_activations.BOUNDING:
+        return activations.bounded(tensor)
+    return _same(tensor, name) if name.removesuffix("_") in known_activations.SAME_METHODS else tensor.but()
+
+
 def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
     """Operations that move dimensions around; a class dimension out of sight stays as wide as it was."""
     places = [world.force(each) for each in given.positional]
     numbers = [place.constant if isinstance(place, Integer) and place.number is not None else None for place in places]
     match name:
         case "transpose" | "swapaxes" | "swapdims" | "permute" | "movedim":
-            return tensor.but(dim=_where_to(tensor.dim, name, numbers))
+            activation = activations.along(tensor, lambda axis: _where_to(axis, name, numbers))
+            return tensor.but(dim=_where_to(tensor.dim, name, numbers), activation=activation)
         case "view" | "reshape":
-            return tensor.but(dim=-1 if len(places) == 2 else None)
+            rows = len(places) == 2
+            as_rows = rows and numbers[1] != -1
+            activation = activations.along(tensor, lambda axis: axis if axis == -1 and as_rows else None)
+            return tensor.but(dim=-1 if rows else None, activation=activation)
         case "flatten":
             whole = not numbers or numbers in ([0], [1], [0, -1], [1, -1])
-            return tensor.but(dim=None if whole else tensor.dim)
+            activation = activations.along(tensor, lambda axis: axis if axis == -1 and not whole else None)
+            return tensor.but(dim=None if whole else tensor.dim, activation=activation)
         case "t" | "mT" | "rearrange":
-            return tensor.but(dim=None)
-    return tensor.but(layer=Unknown(f"{name}() is not followed")) if not isinstance(tensor.layer, Unknown) else tensor
+            return tensor.but(dim=None, activation=activations.along(tensor, lambda _: None))
+    layer = tensor.layer if isinstance(tensor.layer, Unknown) else Unknown(f"{name}() is not followed")
+    return tensor.but(layer=layer)
 
 
 def _where_to(dim: int | None, name: str, numbers: list[int | None]) -> int | None:
@@ -687,13 +761,27 @@ def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> 
     """A slice along time or batch keeps the classes; one that may cut the classes hides them."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if tensor.fills and any(_selects(world, each, frame) for each in parts):
-        tensor = tensor.but(fills=())
+        tensor = replace(tensor, fills=())
+    tensor = replace(tensor, activation=activations.along(tensor, lambda axis: _after_cut(axis, parts)))
     has_dots = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in parts)
     for place, each in enumerate(parts):
         if _cuts(world, each, frame) and _may_hit(tensor, place, len(parts), has_dots, each):
-            return tensor.but(layer=Unknown("the logits are sliced along their classes"))
+            return replace(tensor, layer=Unknown("the logits are sliced along their classes"))
     dropped = any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in parts)
-    return tensor.but(dim=None) if dropped and tensor.dim != -1 else tensor
+    return replace(tensor, dim=None) if dropped and tensor.dim != -1 else tensor
+
+
+def _after_cut(axis: int, parts: list[ast.expr]) -> int | None:
+    """Where the sums of a softmax run behind a subscript: the last dimension stays the last unless it is cut itself."""
+    if any(isinstance(each, ast.Constant) and each.value in (None, Ellipsis) for each in parts):
+        return axis if axis == -1 and isinstance(parts[-1], ast.Slice) and not _has_ends(parts[-1]) else None
+    if axis == -1:
+        return axis if len(parts) == 1 or (isinstance(parts[-1], ast.Slice) and not _has_ends(parts[-1])) else None
+    return axis if isinstance(parts[0], ast.Slice) and len(parts) == 1 else None
+
+
+def _has_ends(cut: ast.Slice) -> bool:
+    return cut.lower is not None or cut.upper is not None
 
 
 def _selects(world: World, each: ast.expr, frame: Frame) -> bool:
@@ -737,7 +825,7 @@ def mixed(world: World, op: ast.operator, left: Thing, right: Thing) -> Thing:
     if len(traced) == 2 and traced[0].layer != traced[1].layer:
         return traced[0].but(layer=Unknown("two layers are added"))
     if traced:
-        return traced[0]
+        return traced[0].but()
     fills = tuple(fill for each in tensors for fill in each.fills)
     return tensors[0].but(values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills)
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from trainlint.facts import Fill, Layer
+from trainlint.facts import Activation, Fill, Layer
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 
@@ -202,7 +202,7 @@ class Tensor:
     sight). ``values`` are what its real entries take, ``lowest`` and ``highest`` bound them where both are known,
     ``appended`` closes each row, ``weights`` are the numbers it was written out with, ``fills`` what pads or masks it.
     ``sampled`` says that its entries are predicted classes, ``constant`` that it was made of one value and nothing was
-    written into it yet.
+    written into it yet. ``activation`` is what gave its numbers their meaning; None where nobody knows.
     """
 
     layer: Layer | Unknown = UNTRACED
@@ -216,10 +216,12 @@ class Tensor:
     sampled: bool = False
     constant: bool = False
     drawn: bool = False
+    activation: Activation | None = None
     evidence: tuple[Step, ...] = ()
 
     def but(self, **changes: object) -> Tensor:
-        return replace(self, **changes)  # type: ignore[arg-type]
+        """The tensor after an operation; what its numbers mean is gone unless ``changes`` says otherwise."""
+        return replace(self, **{"activation": None, **changes})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)

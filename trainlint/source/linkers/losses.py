@@ -28,9 +28,10 @@ from trainlint.source.linkers.site import (
     place_of,
     span_of,
     standing,
+    trains,
 )
-from trainlint.source.objects import lineage, marks, method, methods
-from trainlint.source.summary import Module, dotted
+from trainlint.source.objects import lineage, method, methods
+from trainlint.source.summary import Module
 from trainlint.source.things import (
     Arguments,
     Built,
@@ -60,7 +61,6 @@ WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *t
 KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
 NAMED = METRICS | TRAINERS | WORDS
 DASHES = ("-", "_", "ε", "ϵ", "~")
-NO_GRADIENT = {"no_grad", "inference_mode"}
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
 NOT_APPLIED = Unknown("no call of this object was found")
 
@@ -179,26 +179,8 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         is_default=given is None,
         job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
         targets=targets,
-        trains=_trains(site.module, site.call),
+        trains=trains(site.module, site.call),
     )
-
-
-def _trains(module: Module, node: ast.AST) -> bool:
-    """Whether a gradient can come of a loss: not under ``no_grad``, by decorator or by block."""
-    holder: ast.AST | None = node
-    while holder is not None:
-        match holder:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if marks(holder) & NO_GRADIENT:
-                return False
-            case ast.With(items=items) if any(_is_no_gradient(item.context_expr) for item in items):
-                return False
-        holder = module.parents.get(holder)
-    return True
-
-
-def _is_no_gradient(node: ast.expr) -> bool:
-    func = node.func if isinstance(node, ast.Call) else node
-    return (dotted(func) or "").rpartition(".")[2] in NO_GRADIENT
 
 
 def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:

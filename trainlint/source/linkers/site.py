@@ -11,11 +11,14 @@ from trainlint.knowledge import SIGNATURES, canonical
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments
 from trainlint.source.flow import applications
-from trainlint.source.summary import Module
+from trainlint.source.objects import marks
+from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Arguments, Built, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.span import Span
 from trainlint.value import Integer, Unknown
+
+NO_GRADIENT = {"no_grad", "inference_mode"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +152,25 @@ def layer_of(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
         case Unknown():
             return Unknown(f"the logits: {thing.reason}", thing.settle)
     return Unknown("the logits are not traced to a layer")
+
+
+def trains(module: Module, node: ast.AST) -> bool:
+    """Whether a gradient can come of a loss: not under ``no_grad``, nor where ``training`` is seen to be false."""
+    holder: ast.AST | None = node
+    while holder is not None:
+        child, holder = holder, module.parents.get(holder)
+        match holder:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if marks(holder) & NO_GRADIENT:
+                return False
+            case ast.With(items=items) if any(_is_no_gradient(item.context_expr) for item in items):
+                return False
+            case ast.If(test=ast.Attribute(attr="training"), orelse=orelse) if child in orelse:
+                return False
+            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="training")), body=body):
+                return child not in body and trains(module, holder)
+    return True
+
+
+def _is_no_gradient(node: ast.expr) -> bool:
+    func = node.func if isinstance(node, ast.Call) else node
+    return (dotted(func) or "").rpartition(".")[2] in NO_GRADIENT

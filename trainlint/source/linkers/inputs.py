@@ -1,0 +1,102 @@
+"""What reaches a loss: raw scores, probabilities or their logarithms, and which of them the loss wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainlint.facts import Activation, Form, LossInput
+from trainlint.knowledge import torch
+from trainlint.source.linkers.site import (
+    Applied,
+    Site,
+    application,
+    applying,
+    call_of,
+    callable_of,
+    named,
+    passed,
+    place_of,
+    span_of,
+    standing,
+    trains,
+)
+from trainlint.source.summary import Module
+from trainlint.source.things import Tensor, Thing, Thunk
+from trainlint.source.world import World
+from trainlint.value import Step, Unknown
+
+F = torch.F
+WANTS = {
+    **dict.fromkeys((f"{F}.cross_entropy", "torch.nn.CrossEntropyLoss"), Form.LOGITS),
+    **dict.fromkeys((f"{F}.nll_loss", "torch.nn.NLLLoss", "torch.nn.NLLLoss2d"), Form.LOG_PROBABILITIES),
+    **dict.fromkeys((f"{F}.binary_cross_entropy", "torch.nn.BCELoss"), Form.PROBABILITIES),
+    **dict.fromkeys((f"{F}.binary_cross_entropy_with_logits", "torch.nn.BCEWithLogitsLoss"), Form.LOGITS),
+}
+BINARY = frozenset(known.name for known in (*torch.BINARY_FUNCTIONS, *torch.BINARY_CLASSES))
+WORDS = frozenset(name.rpartition(".")[2] for name in WANTS)
+
+
+def sites(world: World, module: Module) -> Iterator[Site]:
+    """The calls of these losses, and of the objects that their classes make."""
+    for node, word in named(module, WORDS.__contains__):
+        call = call_of(module, node)
+        if call and word.islower():
+            yield Site(call, module)
+        else:
+            yield from applying(world, module, node)
+
+
+def facts(world: World, site: Site) -> Iterator[LossInput]:
+    """What reaches the loss in one world; nothing for a construction, nor for an evaluation."""
+    frame = standing(world, site)
+    known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, WANTS)
+    if known is None or not trains(site.module, site.call) or _is_construction(known):
+        return
+    given = passed(known, 0, ("input",))
+    asked = set(world.path.forks)
+    thing = world.force(given) if isinstance(given, Thunk) else given or Unknown("the input is not passed")
+    several = known.name not in BINARY
+    yield LossInput(
+        call=site.span,
+        argument=place_of(given, known, site),
+        built=span_of(known),
+        context=(),
+        branch=(),
+        function=known.name.rpartition(".")[2],
+        wants=WANTS[known.name],
+        several=several,
+        reaches=_over_classes(thing) if several else _meaning(thing),
+        classes=_classes(thing),
+        arms=_arms(world, asked),
+    )
+
+
+def _is_construction(applied: Applied) -> bool:
+    return applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
+
+
+def _meaning(thing: Thing) -> Activation | Unknown:
+    if isinstance(thing, Tensor):
+        return thing.activation or Unknown("what the numbers of the input mean is not followed")
+    return thing if isinstance(thing, Unknown) else Unknown("the input is not traced", getattr(thing, "name", ""))
+
+
+def _over_classes(thing: Thing) -> Activation | Unknown:
+    """What reaches a loss over classes; a softmax along another dimension says nothing."""
+    known = _meaning(thing)
+    if isinstance(known, Unknown) or not isinstance(thing, Tensor) or known.axis != -1:
+        return known
+    is_elsewhere = thing.dim == 1 and not isinstance(thing.layer, Unknown)
+    return Unknown("the softmax runs along another dimension than the classes") if is_elsewhere else known
+
+
+def _classes(thing: Thing) -> int | None:
+    if not isinstance(thing, Tensor) or isinstance(thing.layer, Unknown):
+        return None
+    return thing.layer.classes.number
+
+
+def _arms(world: World, asked: set[tuple[object, ...]]) -> tuple[Step, ...]:
+    """The branches that were taken on the way to the input alone."""
+    taken = (fork for key, fork in world.path.forks.items() if key not in asked and fork.kind == "branch")
+    return tuple(fork.answers[fork.answer] for fork in taken)
