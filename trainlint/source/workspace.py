@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trainlint.source.summary import Module, summarize
-from trainlint.source.text import Fault, parse, rows
+from trainlint.source.text import MISSING, Fault, parse, rows
 
 MOST_FILES = 48
 """Files that one reverse query may read."""
@@ -49,6 +49,11 @@ class Workspace:
         if path not in self._bytes:
             self._bytes[path] = self._read(path)
         return self._bytes[path]
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file, readable or not."""
+        data = self.bytes(path)
+        return isinstance(data, bytes) or data.reason != MISSING
 
     def module(self, path: str) -> Module | Fault:
         if path not in self._modules:
