@@ -35,7 +35,7 @@ SHADOWS = (
     "csv", "dataclasses", "dis", "email", "enum", "fnmatch", "gc", "glob", "hashlib", "inspect", "itertools", "json",
     "libcst", "linecache", "manage", "math", "noxfile", "numpy", "opcode", "pathlib", "pathspec", "random", "re",
     "readline", "rich", "setup", "shutil", "site", "sitecustomize", "sre_compile", "string", "struct", "tempfile",
-    "textwrap", "token", "tokenize", "tomli", "tomllib", "traceback", "trainlint_rules", "typer", "typing",
+    "textwrap", "token", "tokenize", "tomli", "tomllib", "traceback", "trainlint_rules", "typer", "typing", "yaml",
     "usercustomize", "weakref", "zipfile",
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ def arguments(world: World, node: ast.Call, frame: Frame) -> Arguments:
     hidden: list[Thunk] = []
     for keyword in node.keywords:
         if keyword.arg is None:
-            opened = world.evaluate(keyword.value, frame)
+            opened = world.table(world.evaluate(keyword.value, frame))
             named = _named(world, opened) if isinstance(opened, Entries) and opened.whole else None
             via = Thunk(keyword.value, frame)
             hidden += [] if named is not None else [via]

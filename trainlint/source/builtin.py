@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import os
 from dataclasses import replace
 
 from trainlint.facts import Fill
@@ -253,11 +254,9 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
         return padded
     match node.op, left, right:
         case ast.Add(), Constant(value=str(first)), Constant(value=str(second)):
-            return (
-                Constant(first + second)
-                if len(first) + len(second) <= arithmetic.LONGEST_TEXT
-                else Unknown("a long string")
-            )
+            return _text(first + second, left, right)
+        case ast.Div(), Constant(value=str(first)), Constant(value=str(second)):
+            return _text(os.path.join(first, second), left, right)
         case (ast.Add(), Items(), _) | (ast.Add(), _, Items()):
             return _concatenated(world, node, left, right)
         case ast.Mult(), Items(), _:
@@ -270,6 +269,13 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
     if isinstance(right, Constant) and isinstance(right.value, float | str):
         return _floats(node.op, left, right)
     return None
+
+
+def _text(text: str, left: Thing, right: Thing) -> Thing:
+    if len(text) > arithmetic.LONGEST_TEXT:
+        return Unknown("a long string")
+    assert isinstance(left, Constant) and isinstance(right, Constant), "two strings"
+    return Constant(text, (*left.evidence, *right.evidence), (*left.assumed, *right.assumed))
 
 
 def _padded(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Tensor | None:
@@ -397,8 +403,7 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
         case "dict", []:
             pairs = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
             return Entries(pairs, expression(node), frame, whole=not given.double_stars)
-        case "dict", [Entries() as entries]:
-            assert isinstance(entries, Entries), "matched"
+        case "dict", [Entries() | Built(what=Class()) as made] if isinstance(entries := world.table(made), Entries):
             extra = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
             return replace(entries, pairs=(*entries.pairs, *extra), whole=entries.whole and not given.double_stars)
         case "enumerate", [thing]:

@@ -7,7 +7,20 @@ import sys
 from dataclasses import replace
 
 from trainlint.knowledge import canonical
-from trainlint.source import activations, arithmetic, binding, builtin, callers, containers, names, objects, tensors
+from trainlint.source import (
+    activations,
+    arithmetic,
+    binding,
+    builtin,
+    callers,
+    containers,
+    files,
+    hydra,
+    names,
+    objects,
+    settings,
+    tensors,
+)
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
 from trainlint.source.things import (
     Arguments,
@@ -75,6 +88,8 @@ class Evaluator(World):
                 return self._dict_comprehension(node, frame)
             case ast.Lambda():
                 return Function(node, frame)
+            case ast.JoinedStr():
+                return files.formatted(self, node, frame)
             case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
                 return self.evaluate(value, frame)
         return Unknown(f"{type(node).__name__} is not followed")
@@ -140,6 +155,8 @@ class Evaluator(World):
         found = self.of_module(frame, name)
         if found is not None:
             return found
+        if name == "__file__":
+            return Constant(frame.module.path)
         if name in builtin.NAMES:
             return External(f"builtins.{name}")
         return Unknown(f"{name} is not defined in the project", name)
@@ -232,6 +249,9 @@ class Evaluator(World):
         receiver = callers.receiver(self, name, frame)
         if receiver is not None:
             return receiver
+        configured = hydra.parameter(self, name, frame)
+        if configured is not None:
+            return configured
         called = callers.entered(self, frame)
         if called is not None:
             value = binding.bound_parameter(self, name, called)
@@ -430,13 +450,17 @@ class Evaluator(World):
                 found = objects.class_attribute(self, thing, name)
                 return found if found is not None else Unknown(f"{thing.name} does not define {name}")
             case Built(what=Class()):
-                return objects.attribute_of(self, thing, name)
+                return settings.of_object(self, thing, name, objects.attribute_of(self, thing, name))
             case Built(what=External()):
                 return tensors.library_attribute(self, thing, name)
             case Integer() if name in ("value", "real"):
                 return thing
             case Constant() if name == "value":
                 return thing
+            case Constant(value=str()) if name in files.PARTS:
+                return files.part(thing, name)
+            case Entries() if name not in settings.METHODS:
+                return settings.attribute(self, thing, name)
             case Opaque() if name in tensors.OF_TENSORS or name in activations.OPEN_METHODS:
                 return Method(thing, name)
             case Opaque():
@@ -654,6 +678,10 @@ class Evaluator(World):
 
     def element(self, thing: Thing, node: ast.AST) -> Thing:
         return builtin.element(self, thing, node)
+
+    def table(self, thing: Thing) -> Thing:
+        held = settings.held(self, thing) if isinstance(thing, Built) and isinstance(thing.what, Class) else None
+        return held if held is not None else thing
 
     def integer(self, thing: Thing) -> Integer | Unknown:
         return arithmetic.integer(thing, self.workspace.values)

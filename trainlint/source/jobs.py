@@ -11,8 +11,9 @@ from trainlint.knowledge.roles import entry_role, index_roles, roles
 from trainlint.source import builtin, objects
 from trainlint.source.names import statement
 from trainlint.source.summary import Module, dotted, last, targets
-from trainlint.source.things import Class, Entries, Tensor
-from trainlint.source.world import World
+from trainlint.source.things import Class, Entries, Opaque, Tensor
+from trainlint.source.world import Budget, Path, World
+from trainlint.source.writes import FEW_STEPS
 from trainlint.value import Integer, Proof, Role, Step, Table, Unknown
 
 MOST_ALIASES = 12
@@ -146,11 +147,19 @@ def _uses(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
             continue
         seen.add(origin)
         for module, node in _mentions(world, origin, layer.where.path):
-            value = world.apart().evaluate(node, world.open_frame(module, node))
-            if isinstance(value, Integer) and origin in value.origins and _equal(value, number):
+            if _is_same(world, module, node, origin, number):
                 for alias, found in _use(world, module, node):
                     waiting += [alias] if alias else []
                     yield from [found] if found else []
+
+
+def _is_same(world: World, module: Module, node: ast.expr, origin: str, number: Integer) -> bool:
+    """Whether an expression is worth the number because it reads this symbol; settings come from the callers."""
+    frame = world.open_frame(module, node)
+    value = world.apart().evaluate(node, frame)
+    if isinstance(value, Opaque | Unknown) and isinstance(module.parents.get(node), ast.Compare):
+        value = type(world)(world.workspace, Path(), Budget(FEW_STEPS)).evaluate(node, frame)
+    return isinstance(value, Integer) and origin in value.origins and _equal(value, number)
 
 
 def _equal(value: Integer, number: Integer) -> bool:
@@ -177,6 +186,7 @@ def _mentions(world: World, origin: str, near: str) -> Iterator[tuple[Module, as
             continue
         if key:
             yield from ((module, node) for node in module.keys.get(key, ()) if isinstance(node.ctx, ast.Load))
+            yield from ((module, node) for node in module.loads.get(key, ()) if isinstance(node, ast.Attribute))
         elif counted:
             yield from ((module, node) for node in _counts(module, counted))
         else:

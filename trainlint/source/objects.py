@@ -269,7 +269,7 @@ def initialisers(world: World, built: Built) -> Iterator[tuple[Class, Frame]]:
             continue
         frame = entered(world, init, each, built, given, node)
         yield each, frame
-        upward = _call_of_base(init)
+        upward = call_of_base(init)
         if upward is None:
             return
         given = arguments(world, upward, frame)
@@ -286,7 +286,7 @@ def entered(
     return Frame(owner.module, function, given, receiver, class_frame(world, owner), number)
 
 
-def _call_of_base(init: FunctionDef) -> ast.Call | None:
+def call_of_base(init: FunctionDef) -> ast.Call | None:
     """``super().__init__(...)`` or ``Base.__init__(self, ...)``."""
     for node in ast.walk(init):
         match node:
@@ -302,12 +302,11 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
     assert isinstance(built.what, Class), "an object of the project"
     first, called = None, frozenset[str]()
     for owner, frame in initialisers(world, built):
-        called |= {
-            call.func.attr for call in own_calls(owner.module, _function(frame)) if isinstance(call.func, ast.Attribute)
-        }
+        own = own_calls(owner.module, function_of(frame))
+        called |= {call.func.attr for call in own if isinstance(call.func, ast.Attribute)}
         value = left(world, built, name, owner, frame)
         first = value if value is not None else first
-        if first is not None and not _base_is_last(owner, _function(frame), name):
+        if first is not None and not _base_is_last(owner, function_of(frame), name):
             break
     is_value = first is None or isinstance(first, Constant | Integer)
     later = [
@@ -340,20 +339,21 @@ def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
 
 def _base_is_last(owner: Class, init: FunctionDef, name: str) -> bool:
     """Whether the ``__init__`` of the base runs after an attribute is written, and may write it again."""
-    upward = _call_of_base(init)
+    upward = call_of_base(init)
     path = f"{_first(init)}.{name}"
     writes = (node.lineno for node in ast.walk(init) if isinstance(node, ast.stmt) and path in bound(node))
     return upward is not None and path in owner.module.stored and max(writes, default=upward.lineno) < upward.lineno
 
 
-def _function(frame: Frame) -> FunctionDef:
+def function_of(frame: Frame) -> FunctionDef:
+    """The function whose activation a frame is."""
     assert isinstance(frame.function, ast.FunctionDef | ast.AsyncFunctionDef), "a method has a frame of its own"
     return frame.function
 
 
 def left(world: World, built: Built, name: str, owner: Class, frame: Frame) -> Thing | None:
     """What a method leaves in an attribute: by its own last write, or by a method that it calls after it."""
-    function = _function(frame)
+    function = function_of(frame)
     path = f"{function.args.args[0].arg if function.args.args else 'self'}.{name}"
     found = final(world, path, function.body, frame)
     found = found if found and found.name == path else None

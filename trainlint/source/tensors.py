@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, command_line, objects
+from trainlint.source import activations, builtin, command_line, files, hydra, objects, settings
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -94,6 +94,10 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
+    for known in (files.call, settings.call, hydra.call):
+        found = known(world, name, given, node, frame)
+        if found is not None:
+            return found
     if name.startswith("builtins."):
         found = builtin.call(world, name.removeprefix("builtins."), given, node, frame)
         return found if found is not None else _opaque(callable.name, node, frame)
@@ -102,7 +106,7 @@ def library_call(world: World, callable: External, given: Arguments, node: ast.A
         return first
     if name == "functools.partial" and given.positional and isinstance(node, ast.Call):
         return Partial(first, replace(given, positional=given.positional[1:]), node, frame)
-    if name in ("collections.OrderedDict", "types.SimpleNamespace"):
+    if name == "collections.OrderedDict":
         return first if given.positional else _entries(given, node, frame)
     return _tensor_call(world, name, first, given, node, frame) or _made(name, given, node, frame)
 
@@ -417,6 +421,12 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
     """A method of a library's object, of a container, of a tensor."""
     thing, name = method.thing, method.name
     match thing:
+        case Built(what=External(name=opened)) if opened == files.OPENED.name and name in files.READS:
+            return thing
+        case Built(what=External(name=reader)) if reader in settings.READERS and name == "load" and given.positional:
+            return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
+        case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
+            return path
         case Built(what=External() as what):
             if name in torch.SELF_METHODS:
                 return thing
@@ -677,6 +687,10 @@ def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, fra
         found = world.call(function, Arguments((Thunk(node.slice, frame),)), node, frame)
         if not isinstance(found, Unknown):
             return found
+    table = settings.held(world, built) if function is None else None
+    known = builtin.entry(world, table, key) if table is not None else Unknown("it is made of no table")
+    if not isinstance(known, Unknown):
+        return known
     name = built.label or built.name
     text = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     why = Unknown(f"{name}[...] is decided when it runs", f"{name}[{text!r}]")

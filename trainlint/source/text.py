@@ -34,6 +34,9 @@ SLOW = frozenset({"punycode", "idna"})
 LATIN_1 = ("latin-1", "iso-8859-1", "iso-latin-1")
 
 
+MISSING = "no such file or folder"
+
+
 class Fault:
     """Why a file is not read, in its user's words, and where; rows and columns count from 1."""
 
@@ -71,7 +74,7 @@ def refusal(error: OSError | ValueError) -> str:
     """
     number = error.errno if isinstance(error, OSError) else errno.ENOENT
     if number in {errno.ENOENT, errno.ENOTDIR}:
-        return "no such file or folder"
+        return MISSING
     if number == errno.ELOOP:
         return "a link that leads back to itself"
     if number == errno.ENXIO:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trainlint.source.summary import Module, absolute, summarize
-from trainlint.source.text import Fault, parse, rows
+from trainlint.source.text import MISSING, Fault, parse, rows
 
 MOST_FILES = 48
 """Files that one reverse query may read."""
@@ -69,6 +69,11 @@ class Workspace:
         """The bytes of a file to search in; none of a file that cannot be read."""
         data = self.data(path)
         return data if isinstance(data, bytes) else b""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file, readable or not."""
+        data = self.data(path)
+        return isinstance(data, bytes) or data.reason != MISSING
 
     def module(self, path: str) -> Module | Fault:
         if path not in self._modules:

@@ -167,6 +167,10 @@ class World(ABC):
     def element(self, thing: Thing, node: ast.AST) -> Thing: ...
 
     @abstractmethod
+    def table(self, thing: Thing) -> Thing:
+        """The dictionary that an object of the project is made from and stands for; else the thing itself."""
+
+    @abstractmethod
     def integer(self, thing: Thing) -> Integer | Unknown: ...
 
     def module_frame(self, module: Module) -> Frame:

@@ -60,7 +60,7 @@ def by_any_name(world: World, classes: tuple[Class, ...]) -> tuple[Write, ...]:
         known = tuple(
             (module, statement)
             for module in modules
-            for target, statement in _targets(module).get(ANY_KEY, ())
+            for target, statement in attribute_writes(module).get(ANY_KEY, ())
             if _concerns(world, module, target, nodes)
         )
         world.workspace.answers[key] = known
@@ -70,12 +70,12 @@ def by_any_name(world: World, classes: tuple[Class, ...]) -> tuple[Write, ...]:
 def _outside(world: World, classes: tuple[Class, ...], name: str) -> Iterator[Write]:
     nodes = {each.node for each in classes}
     for module in world.workspace.writers(name, classes[0].name):
-        for target, statement in _targets(module).get(name, ()):
-            if not _is_receiver(module, target, statement) and _concerns(world, module, target, nodes):
+        for target, statement in attribute_writes(module).get(name, ()):
+            if not is_receiver(module, target, statement) and _concerns(world, module, target, nodes):
                 yield module, statement
 
 
-def _targets(module: Module) -> Mapping[str, list[tuple[ast.expr, ast.stmt]]]:
+def attribute_writes(module: Module) -> Mapping[str, list[tuple[ast.expr, ast.stmt]]]:
     """The objects whose attributes a file writes, by attribute, with the statement that does it."""
     known = module.kept.get("attribute writes")
     if not isinstance(known, dict):
@@ -112,7 +112,7 @@ def _statement(module: Module, node: ast.AST) -> ast.stmt:
     return node
 
 
-def _is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
+def is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
     """``self.width = 3`` in a method: the class's own business."""
     scope = module.scope(statement)
     if not isinstance(scope, FunctionDef) or not isinstance(module.parents.get(scope), ast.ClassDef):
