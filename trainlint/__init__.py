@@ -11,7 +11,22 @@ if sys.argv[:1] == ["-m"] and not (sys.flags.isolated or getattr(sys.flags, "saf
     # standard library: an ``ast.py`` in it would be executed, and so would a rule pack that it says is installed.
     del sys.path[0]
 
-from trainlint.facts import Crash, CtcLoss, Fact, Facts, Fill, Job, Layer, Loss, Metric, Targets, Unjudged, Unreadable
+from trainlint.facts import (
+    Alias,
+    Crash,
+    CtcLoss,
+    Fact,
+    Facts,
+    Fill,
+    Job,
+    LabelMask,
+    Layer,
+    Loss,
+    Metric,
+    Targets,
+    Unjudged,
+    Unreadable,
+)
 from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
 from trainlint.rule import Rule, rule
@@ -22,6 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "END_TEXT_IDS",
+    "Alias",
     "Crash",
     "CtcLoss",
     "Fact",
@@ -30,6 +46,7 @@ __all__ = [
     "Finding",
     "Integer",
     "Job",
+    "LabelMask",
     "Layer",
     "Loss",
     "Metric",

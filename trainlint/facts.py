@@ -229,6 +229,45 @@ class CtcLoss(Fact):
 
 
 @dataclass(frozen=True)
+class Alias:
+    """Why the token that masks labels is the one that ends a text.
+
+    ``itself`` says that the code masks by the end token under its own name, ``by_name`` that only the spelling of the
+    token shows it. ``condition`` are the tests under which padding becomes the end token, where only some runs pass.
+    """
+
+    evidence: tuple[Step, ...]
+    condition: tuple[Step, ...] = ()
+    itself: bool = False
+    by_name: bool = False
+
+
+@dataclass(frozen=True)
+class LabelMask(Fact):
+    """Labels that are masked wherever they equal one token.
+
+    ``by`` is the library's collator that does it, empty where the project compares by hand; ``token`` is what the code
+    calls the token, ``end`` why it ends a text. ``ended`` are the lines by which every text ends in the end token,
+    ``spared`` those that show why none may be lost: rows cut out of one stream, a chat format with another stop.
+    """
+
+    by: str
+    token: str
+    end: Alias | Unknown
+    ended: tuple[Step, ...] = ()
+    spared: tuple[Step, ...] = ()
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the token ends a text."""
+        if isinstance(self.end, Unknown):
+            yield Unjudged(self.call, "does the mask erase the end of each text", self.end)
+
+    def given_up(self, why: Unknown) -> Fact:
+        """The same mask, its token not followed."""
+        return replace(self, end=why, branch=())
+
+
+@dataclass(frozen=True)
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
 

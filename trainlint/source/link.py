@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
-from trainlint.source.linkers import losses
+from trainlint.source.linkers import label_masks, losses
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -33,7 +33,10 @@ class Linker:
     facts: Callable[[World, Site], Iterable[Fact]]
 
 
-LINKERS = (Linker("judging a loss", losses.sites, losses.facts),)
+LINKERS = (
+    Linker("judging a loss", losses.sites, losses.facts),
+    Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
+)
 
 
 def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:

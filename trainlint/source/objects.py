@@ -269,7 +269,7 @@ def initialisers(world: World, built: Built) -> Iterator[tuple[Class, Frame]]:
             continue
         frame = entered(world, init, each, built, given, node)
         yield each, frame
-        upward = _call_of_base(init)
+        upward = call_of_base(init)
         if upward is None:
             return
         given = arguments(world, upward, frame)
@@ -286,7 +286,7 @@ def entered(
     return Frame(owner.module, function, given, receiver, class_frame(world, owner), number)
 
 
-def _call_of_base(init: FunctionDef) -> ast.Call | None:
+def call_of_base(init: FunctionDef) -> ast.Call | None:
     """``super().__init__(...)`` or ``Base.__init__(self, ...)``."""
     for node in ast.walk(init):
         match node:
@@ -340,7 +340,7 @@ def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
 
 def _base_is_last(owner: Class, init: FunctionDef, name: str) -> bool:
     """Whether the ``__init__`` of the base runs after an attribute is written, and may write it again."""
-    upward = _call_of_base(init)
+    upward = call_of_base(init)
     path = f"{_first(init)}.{name}"
     writes = (node.lineno for node in ast.walk(init) if isinstance(node, ast.stmt) and path in bound(node))
     return upward is not None and path in owner.module.stored and max(writes, default=upward.lineno) < upward.lineno
