@@ -263,7 +263,9 @@ class LabelMask(Fact):
             yield Unjudged(self.call, "does the mask erase the end of each text", self.end)
 
     def given_up(self, why: Unknown) -> Fact:
-        """The same mask, its token not followed."""
+        """What one path shows stands, as what one of several shows; else the same mask, its token not followed."""
+        if isinstance(self.end, Alias):
+            return replace(self, everywhere=False)
         return replace(self, end=why, branch=())
 
 
@@ -294,7 +296,7 @@ def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Un
 
 
 def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Unknown | None) -> Iterator[Unjudged]:
-    if isinstance(position, Unknown):
+    if isinstance(position, Unknown) and not isinstance(job, Job):
         yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
         yield Unjudged(fact.call, question, job)

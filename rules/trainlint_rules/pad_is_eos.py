@@ -84,6 +84,6 @@ def _which_is_the_end(mask: LabelMask) -> str:
     if mask.end.itself:
         return "the end of each text"
     what = "the end token by its spelling" if mask.end.by_name else "the end token"
-    tests = " and ".join(dict.fromkeys(step.text for step in mask.end.condition))
+    where = f" where `{mask.end.condition[0].text}`" if mask.end.condition else ""
     unseen = "" if mask.ended else " (that texts end in it is not seen)"
-    return f"which is {what}{f' where `{tests}`' if tests else ''}{unseen}"
+    return f"which is {what}{where}{unseen}"

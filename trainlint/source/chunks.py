@@ -11,7 +11,7 @@ from trainlint.source.things import Constant, Function
 from trainlint.source.world import World
 from trainlint.value import Step
 
-MOST_IMPORTS = 24
+MOST_FILES = 24
 JOINS = ("chain", "concatenate", "concatenate_datasets", "from_iterable")
 
 
@@ -28,21 +28,30 @@ def _around(world: World, module: Module) -> list[Module]:
         caller = world.workspace.module(step.where.path)
         if isinstance(caller, Module):
             found.setdefault(caller.path, caller)
-    waiting = list(found.values())
-    while waiting and len(found) < MOST_IMPORTS:
-        each = waiting.pop(0)
+    for each in list(found.values()):
         for full in each.imports.values():
             for name in (full, full.rpartition(".")[0]):
                 other = world.workspace.find(name, each)
-                if other is not None and other.path not in found:
-                    found[other.path] = other
-                    waiting.append(other)
+                if other is not None and len(found) < MOST_FILES:
+                    found.setdefault(other.path, other)
     return list(found.values())
 
 
 def _packed(world: World, module: Module) -> Iterator[Step]:
     """``data.map(cut)`` with a function that joins texts and cuts them, and the packing of TRL."""
-    return (module.step(call) for call in module.calls if _is_packing(world, module, call))
+    for call in module.calls:
+        if _is_packing(world, module, call) and not _is_asked_for(module, call):
+            yield module.step(call)
+
+
+def _is_asked_for(module: Module, node: ast.AST) -> bool:
+    """Whether a test on packing decides if a call runs: then it may as well not run."""
+    parent = module.parents.get(node)
+    while parent is not None:
+        if isinstance(parent, ast.If | ast.IfExp) and "pack" in ast.unparse(parent.test):
+            return True
+        parent = module.parents.get(parent)
+    return False
 
 
 def _is_packing(world: World, module: Module, call: ast.Call) -> bool:
@@ -60,7 +69,7 @@ def _packs(world: World, module: Module, keyword: ast.keyword) -> bool:
     if keyword.arg != "packing":
         return False
     thing = world.apart().evaluate(keyword.value, world.open_frame(module, keyword.value))
-    return not isinstance(thing, Constant) or bool(thing.value)
+    return isinstance(thing, Constant) and bool(thing.value)
 
 
 def _cuts(world: World, module: Module, call: ast.Call) -> bool:

@@ -15,7 +15,6 @@ from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
 from trainlint.source import callers
 from trainlint.source.builtin import entry
-from trainlint.source.names import leaves
 from trainlint.source.summary import Module
 from trainlint.source.things import Constant, Entries, Opaque, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds
@@ -145,8 +144,8 @@ def _meaning(
     alias = next((each for each in meant if isinstance(each, Alias)), None)
     if alias is None:
         return meant[0], ()
-    forks = isinstance(value, ast.IfExp | ast.BoolOp) or any(not isinstance(each, Alias) for each in meant)
-    return alias, (step,) if forks else ()
+    forks = isinstance(value, ast.IfExp | ast.BoolOp) or None in meant
+    return alias, (module.step(value),) if forks else ()
 
 
 def _token(world: World, thing: Thing, step: Step) -> Alias | Unknown | None:
@@ -183,7 +182,7 @@ def _conditions(module: Module, node: ast.AST) -> Iterator[tuple[Step, bool]]:
             yield module.step(parent.test), _asks_for_padding(parent.test)
         block = next((block for block in _blocks(parent) if child in block), [])
         for before in block[: block.index(child)] if block else []:
-            if isinstance(before, ast.If) and leaves(before.body) and not before.orelse:
+            if isinstance(before, ast.If) and isinstance(before.body[-1], ast.Return) and not before.orelse:
                 yield module.step(before.test), _asks_for_padding(before.test)
         child = parent
 

@@ -19,6 +19,7 @@ from trainlint.source.world import World
 from trainlint.value import Integer, Proof, Role, Step, Unknown
 
 COLLATORS = {transformers.COLLATOR, transformers.COMPLETIONS}
+COLLATING = ("data_collator", "collate_fn")
 WORDS = ("pad", "eos", "eot")
 """What the name of a token says for which labels are looked at."""
 
@@ -48,13 +49,26 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 
 
 def _is_used(module: Module, call: ast.Call) -> bool:
-    """Whether what a call makes goes anywhere: a name that nobody reads does not."""
+    """Whether what a call makes collates training data: a trainer or loader takes it, it is called or handed back."""
     match module.parents.get(call):
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return name in module.loads
-        case ast.Expr():
-            return False
-    return True
+        case ast.keyword(arg=name):
+            return name in COLLATING
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+            return any(_collates(module, use) for use in module.loads.get(name, ()))
+        case ast.Return() | ast.Call():
+            return True
+    return False
+
+
+def _collates(module: Module, use: ast.expr) -> bool:
+    match module.parents.get(use):
+        case ast.keyword(arg=name):
+            return name in COLLATING
+        case ast.Call(func=func):
+            return isinstance(use, ast.Name) or func is not use
+        case ast.Return():
+            return True
+    return False
 
 
 def _tokens(module: Module) -> Iterator[ast.expr]:
