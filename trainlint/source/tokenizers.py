@@ -81,6 +81,8 @@ def _writes(world: World, tokenizer: str, near: str) -> Iterator[Write]:
         for node, receiver, value in () if module.is_test else _candidates(module):
             if _is(world, module, receiver, tokenizer):
                 meant, own = _meaning(world, module, node, value)
+                if meant is OWN:
+                    continue
                 conditions = tuple(_conditions(module, node))
                 steps = (*own, *(step for step, _ in conditions))
                 missing = bool(conditions) and all(missing for _, missing in conditions) and not own

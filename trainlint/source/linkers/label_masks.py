@@ -20,6 +20,7 @@ from trainlint.value import Integer, Proof, Role, Step, Unknown
 
 COLLATORS = {transformers.COLLATOR, transformers.COMPLETIONS}
 COLLATING = ("data_collator", "collate_fn")
+TRAINING = ("backward", "fit", "train", "training_step", "step")
 WORDS = ("pad", "eos", "eot")
 """What the name of a token says for which labels are looked at."""
 
@@ -36,7 +37,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The constructions of collators that mask by a token, and the comparisons by which the project does."""
     for node, _ in named(module, lambda word: word in COLLATORS):
         call, parent = call_of(module, node), module.parents.get(node)
-        if call is not None and _is_used(module, call):
+        if call is not None and _is_used(module, call) and not _only_measures(module):
             yield Site(call, module)
         elif isinstance(parent, ast.ClassDef):
             derived = Class(parent, module, world.open_frame(module, parent))
@@ -69,6 +70,11 @@ def _collates(module: Module, use: ast.expr) -> bool:
         case ast.Return():
             return True
     return False
+
+
+def _only_measures(module: Module) -> bool:
+    """Whether a file is a script of its own in which nothing is trained."""
+    return "__name__" in module.loads and not any(word in module.loads for word in TRAINING)
 
 
 def _tokens(module: Module) -> Iterator[ast.expr]:
