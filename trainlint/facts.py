@@ -138,7 +138,8 @@ class Loss(Fact):
 
     ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside``
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
-    a class. ``trains`` is False where no gradient can come of it: an evaluation.
+    a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
+    tokenizer's padding token that is its end token: a class of any layer.
     """
 
     function: str
@@ -150,6 +151,7 @@ class Loss(Fact):
     inside: str = ""
     twin: Layer | None = None
     trains: bool = True
+    end_of_texts: Job | None = None
 
     @property
     def position(self) -> Position | Unknown:
@@ -158,7 +160,8 @@ class Loss(Fact):
 
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
-        yield from _open(self, "does the loss skip a class", self.position, self.job)
+        if self.end_of_texts is None:
+            yield from _open(self, "does the loss skip a class", self.position, self.job)
 
     def given_up(self, why: Unknown) -> Fact:
         """The same loss, its layer not followed."""
@@ -296,7 +299,7 @@ def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Un
 
 
 def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Unknown | None) -> Iterator[Unjudged]:
-    if isinstance(position, Unknown) and not isinstance(job, Job):
+    if isinstance(position, Unknown):
         yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
         yield Unjudged(fact.call, question, job)

@@ -136,8 +136,8 @@ def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     quiet = isinstance(loss.job, Job) and loss.job.role in UNTAUGHT and loss.job.proof is not Proof.NAME
     if not isinstance(loss.targets, Unknown) and loss.position is not Position.ONE_PAST and not quiet:
         yield from _answer(loss.targets, index, loss.position)
-    if isinstance(loss.position, Unknown) and isinstance(loss.job, Job) and isinstance(loss.targets, Targets):
-        yield from _end_of_texts(loss.job, loss.targets)
+    if loss.end_of_texts is not None:
+        yield from _end_of_texts(loss.end_of_texts, loss.targets)
     if loss.position is not Position.INSIDE or isinstance(loss.layer, Unknown):
         return
     unreachable = not isinstance(loss.targets, Unknown) and _outside(loss.targets, index)

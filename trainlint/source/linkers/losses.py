@@ -194,7 +194,9 @@ def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -
     ended = jobs.closing_texts(world, ignored, near)
     known = loss.targets if isinstance(loss.targets, Targets) else Targets()
     appended = (*known.appended, *((ignored,) if ended else ()))
-    return replace(loss, job=job, targets=replace(known, appended=appended, evidence=(*known.evidence, *ended)))
+    return replace(
+        loss, end_of_texts=job, targets=replace(known, appended=appended, evidence=(*known.evidence, *ended))
+    )
 
 
 def _trains(module: Module, node: ast.AST) -> bool:
