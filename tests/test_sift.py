@@ -60,6 +60,8 @@ def test_an_accuracy_of_the_project_makes_its_file_relevant_if_it_skips_a_class(
         "from transformers import Trainer\ntrainer = Trainer(model)\n",
         "accuracy(a, b)\n",
         "warnings.filterwarnings('ignore')\n",
+        "ids[ids == pad_token_id] = 0\n",
+        "labels[labels == image_id] = -100  # padding stays\n",
     ],
 )
 def test_a_word_without_its_partner_is_not_enough(text: str) -> None:
@@ -95,6 +97,9 @@ def masked_accuracy(x, y, ignore_label=None):
 
 def collate(batch):
     return {"labels": nn.utils.rnn.pad_sequence(batch, padding_value=0)}
+
+EOS = 9
+IGNORED = -100
 """
 IMPORTS = (
     "import torch.nn as nn, torch.nn.functional as F, torchmetrics as tm, transformers as hf",
@@ -103,7 +108,8 @@ IMPORTS = (
     "from torch.nn.functional import cross_entropy as ce, nll_loss",
     "from torchmetrics import Accuracy as A",
     "from torchmetrics.functional import accuracy as score, jaccard_index",
-    "from transformers import Trainer as Fitter, Seq2SeqTrainer",
+    "from transformers import Trainer as Fitter, Seq2SeqTrainer, DataCollatorForLanguageModeling as Collator",
+    "from trl import DataCollatorForCompletionOnlyLM as Completions",
     "from common import *",
     "import common as c",
     "from common import loss as ce, masked_accuracy as score, CrossEntropyLoss as CE",
@@ -129,6 +135,15 @@ USES = (
     "Fitter(model, data_collator=collate)",
     "Fitter(**settings)",
     "hf.Trainer(model, train_dataset=c.data)",
+    "fit(data_collator=Collator(words, mlm=False))",
+    "fit(data_collator=hf.DataCollatorForLanguageModeling(words, mlm=False))",
+    "fit(data_collator=Completions('A:', tokenizer=words))",
+    "class Own(Collator):\n    pass\nfit(data_collator=Own(words, mlm=False))",
+    "labels[labels == words.pad_token_id] = -100",
+    "labels[PADDING\\\n != labels] = 0\nlabels = where(labels != (  # all but\n    c.EOS), labels, - 100)",
+    "labels = labels.masked_fill(labels.eq(c.EOS), c.IGNORED)",
+    "mask = labels.ne(c.EOS)\nlabels[~mask] = c.IGNORED",
+    "rows = [[-100 if each == c.EOS else each for each in row] for row in rows]",
     "class Own(nn.CrossEntropyLoss):\n    pass\nOwn(ignore_index=7)(head(x), y)",
     "losses = {'ce': CE, 'nll': NLLLoss}\nlosses['ce'](ignore_index=7)(head(x), y)",
     "Binary()(head(x).sigmoid(), y)",

@@ -13,6 +13,7 @@ if sys.argv[:1] == ["-m"] and not (sys.flags.isolated or getattr(sys.flags, "saf
 
 from trainlint.facts import (
     Activation,
+    Alias,
     Crash,
     CtcLoss,
     Fact,
@@ -20,6 +21,7 @@ from trainlint.facts import (
     Fill,
     Form,
     Job,
+    LabelMask,
     Layer,
     Loss,
     LossInput,
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "END_TEXT_IDS",
     "Activation",
+    "Alias",
     "Crash",
     "CtcLoss",
     "Fact",
@@ -48,6 +51,7 @@ __all__ = [
     "Form",
     "Integer",
     "Job",
+    "LabelMask",
     "Layer",
     "Loss",
     "LossInput",

@@ -16,7 +16,7 @@ from functools import cache, reduce
 
 from trainlint import config
 from trainlint.config import Settings
-from trainlint.facts import Crash, CtcLoss, Fact, Facts, Loss, Metric, Unjudged
+from trainlint.facts import Crash, CtcLoss, Fact, Facts, LabelMask, Loss, Metric, Unjudged
 from trainlint.finding import Finding, Severity
 from trainlint.lint import lint
 from trainlint.report import Report, Tally, filename
@@ -33,6 +33,7 @@ MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     "losses": ((Loss, CtcLoss), Severity.WARNING),
     "metrics": ((Metric,), Severity.NOTE),
+    "label masks": ((LabelMask,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 

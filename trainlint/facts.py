@@ -139,7 +139,8 @@ class Loss(Fact):
 
     ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside``
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
-    a class. ``trains`` is False where no gradient can come of it: an evaluation.
+    a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
+    tokenizer's padding token that is its end token: a class of any layer.
     """
 
     function: str
@@ -151,6 +152,7 @@ class Loss(Fact):
     inside: str = ""
     twin: Layer | None = None
     trains: bool = True
+    end_of_texts: Job | None = None
 
     @property
     def position(self) -> Position | Unknown:
@@ -159,7 +161,8 @@ class Loss(Fact):
 
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
-        yield from _open(self, "does the loss skip a class", self.position, self.job)
+        if self.end_of_texts is None:
+            yield from _open(self, "does the loss skip a class", self.position, self.job)
 
     def given_up(self, why: Unknown) -> Fact:
         """The same loss, its layer not followed."""
@@ -285,6 +288,47 @@ class LossInput(Fact):
     def given_up(self, why: Unknown) -> Fact:
         """The same loss, its input not followed."""
         return replace(self, reaches=why, branch=())
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Why the token that masks labels is the one that ends a text.
+
+    ``itself`` says that the code masks by the end token under its own name, ``by_name`` that only the spelling of the
+    token shows it. ``condition`` are the tests under which padding becomes the end token, where only some runs pass.
+    """
+
+    evidence: tuple[Step, ...]
+    condition: tuple[Step, ...] = ()
+    itself: bool = False
+    by_name: bool = False
+
+
+@dataclass(frozen=True)
+class LabelMask(Fact):
+    """Labels that are masked wherever they equal one token.
+
+    ``by`` is the library's collator that does it, empty where the project compares by hand; ``token`` is what the code
+    calls the token, ``end`` why it ends a text. ``ended`` are the lines by which every text ends in the end token,
+    ``spared`` those that show why none may be lost: rows cut out of one stream, a chat format with another stop.
+    """
+
+    by: str
+    token: str
+    end: Alias | Unknown
+    ended: tuple[Step, ...] = ()
+    spared: tuple[Step, ...] = ()
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the token ends a text."""
+        if isinstance(self.end, Unknown):
+            yield Unjudged(self.call, "does the mask erase the end of each text", self.end)
+
+    def given_up(self, why: Unknown) -> Fact:
+        """What one path shows stands, as what one of several shows; else the same mask, its token not followed."""
+        if isinstance(self.end, Alias):
+            return replace(self, everywhere=False)
+        return replace(self, end=why, branch=())
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,10 @@ Good:
 Severity. An error if the code shows the job: the project compares the index with a generated token or appends it to
 targets; the table that sizes this layer has a label behind it; real targets are seen to take the value, also one that
 lies beyond the classes; the head has two classes, so that skipping one leaves nothing to choose; or a name says stop
-or end, and the layer was widened by one for it or the padding has a number of its own. A warning, with the missing
-piece in the message, if only a name says so, if the layer was widened by exactly this one class and nothing calls it
+or end, and the layer was widened by one for it or the padding has a number of its own; the index is the padding token
+of a tokenizer that was set to its end token, and texts end in it, whatever the layer. A warning, with the missing
+piece in the message, if only a name says so, if the padding token of a tokenizer becomes its end token only in some
+runs or no text is seen to end in it, if the layer was widened by exactly this one class and nothing calls it
 padding, or if the number is the end-of-text id of a well-known vocabulary. A number that rests on a default is named
 with it.
 
@@ -134,6 +136,8 @@ def _claims(loss: Loss, index: Integer) -> Iterator[Claim]:
     quiet = isinstance(loss.job, Job) and loss.job.role in UNTAUGHT and loss.job.proof is not Proof.NAME
     if not isinstance(loss.targets, Unknown) and loss.position is not Position.ONE_PAST and not quiet:
         yield from _answer(loss.targets, index, loss.position)
+    if loss.end_of_texts is not None:
+        yield from _end_of_texts(loss.end_of_texts, loss.targets)
     if loss.position is not Position.INSIDE or isinstance(loss.layer, Unknown):
         return
     unreachable = not isinstance(loss.targets, Unknown) and _outside(loss.targets, index)
@@ -164,6 +168,17 @@ def _answer(targets: Targets, index: Integer, position: Position | Unknown) -> I
     so = "the model is never shown that answer, and the loss curve will not show it"
     help = "use a number that no target takes, such as -100 (PyTorch's default), and mark what to skip with it"
     yield Claim(Severity.ERROR, what, so, targets.evidence, help)
+
+
+def _end_of_texts(job: Job, targets: Targets | Unknown) -> Iterator[Claim]:
+    """The padding token of a tokenizer is its end token: a class, however many classes there are."""
+    ended = not isinstance(targets, Unknown) and bool(targets.appended)
+    sure = ended and job.proof is Proof.USE
+    unseen = "" if ended else " (that texts end in it is not seen)"
+    because = joined(job.evidence, () if isinstance(targets, Unknown) else targets.evidence)
+    so = "the model is never shown where a text ends, and the loss curve will not show it"
+    help = "give padding a token of its own, or mark the padding of the targets with -100 (PyTorch's default)"
+    yield Claim(Severity.ERROR if sure else Severity.WARNING, f"{job.label}{unseen}", so, because, help)
 
 
 def _one_of_two(layer: Layer, index: Integer) -> Iterator[Claim]:

@@ -17,3 +17,35 @@ MODELS = (
     "ForTokenClassification",
 )
 """How the names of models end that take ``labels`` per token."""
+
+COLLATOR = "DataCollatorForLanguageModeling"
+COLLATOR_PARAMETERS = ("tokenizer", "mlm", "whole_word_mask", "mlm_probability")
+"""With ``mlm=False`` it copies the ids to ``labels`` and puts -100 wherever a label equals the padding token
+(transformers 5.24, data/data_collator.py). TRL's class of the same name masks by position."""
+
+COMPLETIONS = "DataCollatorForCompletionOnlyLM"
+COMPLETIONS_PARAMETERS = ("response_template", "instruction_template", "tokenizer", "mlm")
+"""TRL before 0.20: derived from the collator above, with ``mlm=False`` unless told otherwise."""
+
+PADDED = ("bert", "electra", "t5", "bart", "pegasus", "marian", "opt-", "bloom", "gemma", "qwen", "phi-3", "phi-4")
+"""Words in the names of checkpoints whose tokenizer brings a padding token of its own."""
+
+UNPADDED = ("gpt2", "gpt-neo", "gpt-j", "pythia", "llama-2", "llama-3", "mistralai/", "falcon", "codegen", "dialogpt")
+"""Words in the names of checkpoints whose tokenizer brings none."""
+
+STOPS = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>", "<|eom_id|>", "<|end_of_turn|>")
+"""What ends a turn of a chat where ``eos_token`` may be another token."""
+
+
+def is_language_collator(name: str) -> bool:
+    """Whether a qualified name is that of the library's collator for language models.
+
+    >>> [is_language_collator(f"{library}.DataCollatorForLanguageModeling") for library in ("transformers", "trl")]
+    [True, False]
+    """
+    return name.startswith("transformers.") and name.rpartition(".")[2] == COLLATOR
+
+
+def is_completion_collator(name: str) -> bool:
+    """Whether a qualified name is that of TRL's collator for completions."""
+    return name.startswith("trl.") and name.rpartition(".")[2] == COMPLETIONS

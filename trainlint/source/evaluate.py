@@ -334,6 +334,8 @@ class Evaluator(World):
                 return replace(value, name=name)
             case Built(label=""):
                 return replace(value, label=name) if "." not in name else value
+            case Opaque(name="from_pretrained()"):
+                return replace(value, name=name)
         if isinstance(value, Constant):
             return backed(replace(value, name=value.name or name), frame.step(node))
         return value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainlint.facts import Job, Layer
+from trainlint.facts import Alias, Job, Layer
 from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, index_roles, roles
-from trainlint.source import builtin, objects
+from trainlint.source import builtin, objects, tokenizers
 from trainlint.source.names import statement
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Entries, Opaque, Tensor
@@ -44,6 +44,29 @@ def job(world: World, number: Integer, layer: Layer) -> Job | Unknown | None:
     if with_job:
         return min(with_job, key=lambda each: order.index(each.proof))
     return min(found, key=lambda each: order.index(each.proof), default=None)
+
+
+def end_of_texts(world: World, number: Integer, near: str) -> Job | None:
+    """The padding token of a tokenizer that the project makes its end token: a class of any model of its texts.
+
+    The job is shown by use where that holds in every run, by name where only some runs make it so.
+    """
+    for origin in number.origins:
+        tokenizer, _, word = origin.rpartition(".")
+        end = tokenizers.padding(world, tokenizer, near) if word in tokenizers.PADDING else None
+        if isinstance(end, Alias):
+            proof = Proof.NAME if end.condition or end.by_name else Proof.USE
+            where = f" where `{end.condition[0].text}`" if end.condition else ""
+            label = f"the end token of its tokenizer{where}"
+            return Job(Role.END, proof, label, (*end.evidence, *end.condition))
+    return None
+
+
+def closing_texts(world: World, number: Integer, near: str) -> tuple[Step, ...]:
+    """The lines that put the end token of a number's tokenizer behind each text."""
+    owners = (origin.rpartition(".") for origin in number.origins)
+    known = (tokenizer for tokenizer, _, word in owners if word in tokenizers.PADDING)
+    return tuple(step for tokenizer in known for step in tokenizers.ended(world, tokenizer, near))
 
 
 # The table

@@ -45,6 +45,19 @@ TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
 
+COLLATOR = _spelled((transformers.COLLATOR, transformers.COMPLETIONS))
+COMPARING = (b"==", b"!=", b".eq", b".ne")
+TOKEN = (b"pad", b"eos", b"eot")
+SENTINEL = (b"-1", b"- 1", b"ignore")
+"""In lower case: what a masked label is overwritten with."""
+
+TOKEN_COMPARED = re.compile(
+    rb"(?:[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\()(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot)"
+    rb"|(?:pad|eos|eot)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
+)
+"""In lower case: a name that says padding or end on either side of a comparison."""
+
+
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
     if data.startswith(UTF_16):
@@ -73,5 +86,17 @@ def _metric(data: bytes) -> bool:
     return OWN_METRIC.search(data.lower()) is not None or (b"ignore_index" in data and _holds(data, METRIC))
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer)
+def _collator(data: bytes) -> bool:
+    return _holds(data, COLLATOR)
+
+
+def _label_mask(data: bytes) -> bool:
+    """A label is compared with a token whose name says padding or end, and a sentinel is written."""
+    if not _holds(data, COMPARING):
+        return False
+    small = data.lower()
+    return _holds(small, TOKEN) and _holds(small, SENTINEL) and TOKEN_COMPARED.search(small) is not None
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer, _collator, _label_mask)
 """One condition for each kind of site, the likeliest first."""

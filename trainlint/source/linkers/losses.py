@@ -167,7 +167,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         hidden = weights is not None or _by_hand(world, applied)
         kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
         targets = replace(targets, fills=() if hidden else tuple(kept))
-    return Loss(
+    fact = Loss(
         call=site.module.span(site.call),
         argument=place_of(given, applied, site),
         built=span_of(applied),
@@ -180,6 +180,22 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
         targets=targets,
         trains=trains(site.module, site.call),
+    )
+    return _of_texts(world, fact, ignored, site.module.path)
+
+
+def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -> Loss:
+    """A loss that skips the padding token of a tokenizer: where that is its end token, texts have it as a target."""
+    if loss.job is not None or isinstance(ignored, Unknown) or not isinstance(loss.position, Unknown):
+        return loss
+    job = jobs.end_of_texts(world, ignored, near)
+    if job is None:
+        return loss
+    ended = jobs.closing_texts(world, ignored, near)
+    known = loss.targets if isinstance(loss.targets, Targets) else Targets()
+    appended = (*known.appended, *((ignored,) if ended else ()))
+    return replace(
+        loss, end_of_texts=job, targets=replace(known, appended=appended, evidence=(*known.evidence, *ended))
     )
 
 

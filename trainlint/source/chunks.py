@@ -1,0 +1,91 @@
+"""Texts that are cut into rows of one length, or that end a turn in a token of their own: then no end can be lost."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trainlint.source import tokenizers
+from trainlint.source.summary import Module, last
+from trainlint.source.things import Constant, Function
+from trainlint.source.world import World
+from trainlint.value import Step
+
+MOST_FILES = 24
+JOINS = ("chain", "concatenate", "concatenate_datasets", "from_iterable")
+
+
+def spared(world: World, module: Module) -> Iterator[Step]:
+    """The lines that show it, in this file, in those it imports, and in those that lead to it."""
+    for each in _around(world, module):
+        yield from _packed(world, each)
+        yield from tokenizers.other_stops(each)
+
+
+def _around(world: World, module: Module) -> list[Module]:
+    found = {module.path: module}
+    for step in world.context.values():
+        caller = world.workspace.module(step.where.path)
+        if isinstance(caller, Module):
+            found.setdefault(caller.path, caller)
+    for each in list(found.values()):
+        for full in each.imports.values():
+            for name in (full, full.rpartition(".")[0]):
+                other = world.workspace.find(name, each)
+                if other is not None and len(found) < MOST_FILES:
+                    found.setdefault(other.path, other)
+    return list(found.values())
+
+
+def _packed(world: World, module: Module) -> Iterator[Step]:
+    """``data.map(cut)`` with a function that joins texts and cuts them, and the packing of TRL."""
+    for call in module.calls:
+        if _is_packing(world, module, call) and not _is_asked_for(module, call):
+            yield module.step(call)
+
+
+def _is_asked_for(module: Module, node: ast.AST) -> bool:
+    """Whether a test on packing decides if a call runs: then it may as well not run."""
+    parent = module.parents.get(node)
+    while parent is not None:
+        if isinstance(parent, ast.If | ast.IfExp) and "pack" in ast.unparse(parent.test):
+            return True
+        parent = module.parents.get(parent)
+    return False
+
+
+def _is_packing(world: World, module: Module, call: ast.Call) -> bool:
+    match last(call.func):
+        case "map" if call.args:
+            return _cuts(world, module, call)
+        case "ConstantLengthDataset":
+            return True
+        case "SFTConfig" | "SFTTrainer":
+            return any(_packs(world, module, each) for each in call.keywords)
+    return False
+
+
+def _packs(world: World, module: Module, keyword: ast.keyword) -> bool:
+    if keyword.arg != "packing":
+        return False
+    thing = world.apart().evaluate(keyword.value, world.open_frame(module, keyword.value))
+    return isinstance(thing, Constant) and bool(thing.value)
+
+
+def _cuts(world: World, module: Module, call: ast.Call) -> bool:
+    """Whether the function that a ``map`` applies joins its texts, or cuts each into several rows."""
+    thing = world.apart().evaluate(call.args[0], world.open_frame(module, call))
+    if not isinstance(thing, Function):
+        return False
+    return any(_joins(node) for node in ast.walk(thing.node))
+
+
+def _joins(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="sum"), args=[_, ast.List(elts=[])]):
+            return True
+        case ast.Call(func=func) if last(func) in JOINS:
+            return True
+        case ast.keyword(arg="return_overflowing_tokens", value=ast.Constant(value=True)):
+            return True
+    return False

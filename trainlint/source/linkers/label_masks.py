@@ -1,0 +1,354 @@
+"""Labels that are masked wherever they equal one token: by a library's collator, or by a comparison in the project."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from trainlint.facts import Alias, Fact, Job, LabelMask, Layer
+from trainlint.knowledge import transformers
+from trainlint.knowledge.roles import END_TEXT_IDS, index_roles
+from trainlint.source import callers, chunks, jobs, tokenizers
+from trainlint.source.binding import argument, arguments
+from trainlint.source.linkers.site import Site, call_of, named, standing
+from trainlint.source.objects import call_of_base, initialisers, lineage, methods
+from trainlint.source.summary import Module, dotted, last
+from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
+from trainlint.source.world import World
+from trainlint.value import Integer, Proof, Role, Step, Unknown
+
+COLLATORS = {transformers.COLLATOR, transformers.COMPLETIONS}
+COLLATING = ("data_collator", "collate_fn")
+TRAINING = ("backward", "fit", "train", "training_step", "step")
+WORDS = ("pad", "eos", "eot")
+"""What the name of a token says for which labels are looked at."""
+
+SCORES = ("logit", "score", "prob", "attn", "attention", "mask", "weight", "bias", "loss")
+"""What is filled with -100 and is no label."""
+
+OPEN = Unknown("which token masks the labels is not known")
+
+
+# Sites
+
+
+def sites(world: World, module: Module) -> Iterator[Site]:
+    """The constructions of collators that mask by a token, and the comparisons by which the project does."""
+    for node, _ in named(module, lambda word: word in COLLATORS):
+        call, parent = call_of(module, node), module.parents.get(node)
+        if call is not None and _is_used(module, call) and not _only_measures(module):
+            yield Site(call, module)
+        elif isinstance(parent, ast.ClassDef):
+            derived = Class(parent, module, world.open_frame(module, parent))
+            for made in callers.constructions(world, derived):
+                yield Site(made.node, made.module)
+    for node in _tokens(module):
+        found = _masking(module, node)
+        if found is not None:
+            yield Site(node, module)
+
+
+def _is_used(module: Module, call: ast.Call) -> bool:
+    """Whether what a call makes collates training data: a trainer or loader takes it, it is called or handed back."""
+    match module.parents.get(call):
+        case ast.keyword(arg=name):
+            return name in COLLATING
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+            return any(_collates(module, use) for use in module.loads.get(name, ()))
+        case ast.Return() | ast.Call():
+            return True
+    return False
+
+
+def _collates(module: Module, use: ast.expr) -> bool:
+    match module.parents.get(use):
+        case ast.keyword(arg=name):
+            return name in COLLATING
+        case ast.Call(func=func):
+            return isinstance(use, ast.Name) or func is not use
+        case ast.Return():
+            return True
+    return False
+
+
+def _only_measures(module: Module) -> bool:
+    """Whether a file is a script of its own in which nothing is trained."""
+    return "__name__" in module.loads and not any(word in module.loads for word in TRAINING)
+
+
+def _tokens(module: Module) -> Iterator[ast.expr]:
+    """Where a file reads a name that says padding or end."""
+    for word, nodes in module.loads.items():
+        if any(part in word.lower() for part in WORDS):
+            yield from nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """A comparison of labels with a token; ``marks`` says that it holds where they are equal, not where they differ."""
+
+    node: ast.expr
+    marks: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Masking:
+    """How a mask is applied: the expression or statement that does it, what is written, and into what."""
+
+    where: ast.expr | ast.stmt
+    value: ast.expr
+    target: ast.expr | None
+
+
+def _masking(module: Module, token: ast.expr) -> Masking | None:
+    """The masking in which a token is compared with each label."""
+    mask = _mask(module, token)
+    if mask is None:
+        return None
+    found = _applied(module, mask)
+    parent = module.parents.get(mask.node)
+    if found is None and isinstance(parent, ast.Assign):
+        return _under_a_name(module, parent, mask)
+    return found
+
+
+def _mask(module: Module, token: ast.expr) -> Mask | None:
+    """A comparison with a token, and what is the same mask in other words."""
+    mask: Mask | None = None
+    parent = module.parents.get(token)
+    match parent:
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op]):
+            mask = Mask(parent, isinstance(op, ast.Eq))
+        case ast.Call(func=ast.Attribute(attr="eq" | "ne" as name), args=[only]) if only is token:
+            mask = Mask(parent, name == "eq")
+    return mask and _widened(module, mask)
+
+
+def _widened(module: Module, mask: Mask) -> Mask:
+    """The largest mask around a comparison that still holds for every label that equals the token."""
+    parent = module.parents.get(mask.node)
+    match parent:
+        case ast.UnaryOp(op=ast.Invert() | ast.Not()):
+            return _widened(module, Mask(parent, not mask.marks))
+        case ast.BinOp(op=ast.BitOr()) | ast.BoolOp(op=ast.Or()) if mask.marks:
+            return _widened(module, Mask(parent, marks=True))
+        case ast.BinOp(op=ast.BitAnd()) | ast.BoolOp(op=ast.And()) if not mask.marks:
+            return _widened(module, Mask(parent, marks=False))
+        case ast.Attribute(attr="bool") if isinstance(call := module.parents.get(parent), ast.Call):
+            return _widened(module, Mask(call, mask.marks))
+    return mask
+
+
+def _applied(module: Module, mask: Mask) -> Masking | None:
+    """Where a mask decides which labels are overwritten."""
+    node, parent = mask.node, module.parents.get(mask.node)
+    match parent:
+        case ast.Subscript(value=target, slice=place, ctx=ast.Store()) if mask.marks and place is node:
+            statement = module.parents.get(parent)
+            return Masking(statement, statement.value, target) if isinstance(statement, ast.Assign) else None
+        case ast.Call() if mask.marks:
+            return _filled(parent, node)
+        case ast.Call():
+            return _kept(parent, node)
+        case ast.IfExp(test=test) if test is node:
+            return _chosen(module, parent, mask)
+    return None
+
+
+def _filled(call: ast.Call, mask: ast.expr) -> Masking | None:
+    """``labels.masked_fill(mask, -100)`` and ``where(mask, -100, labels)``."""
+    match call.func, call.args:
+        case ast.Attribute(value=target, attr="masked_fill" | "masked_fill_"), [first, value] if first is mask:
+            return Masking(call, value, target)
+        case ast.Attribute(attr="masked_fill"), [target, second, value] if second is mask:
+            return Masking(call, value, target)
+        case ast.Attribute(attr="where") | ast.Name(id="where"), [first, value, target] if first is mask:
+            return Masking(call, value, target)
+    return None
+
+
+def _kept(call: ast.Call, mask: ast.expr) -> Masking | None:
+    """``where(mask, labels, -100)`` and ``labels.where(mask, -100)``."""
+    match call.func, call.args:
+        case ast.Attribute(attr="where") | ast.Name(id="where"), [first, target, value] if first is mask:
+            return Masking(call, value, target)
+        case ast.Attribute(value=target, attr="where"), [first, value] if first is mask:
+            return Masking(call, value, target)
+    return None
+
+
+def _chosen(module: Module, choice: ast.IfExp, mask: Mask) -> Masking | None:
+    """``[-100 if token == pad else token for token in row]``."""
+    value, kept = (choice.body, choice.orelse) if mask.marks else (choice.orelse, choice.body)
+    in_row = isinstance(module.parents.get(choice), ast.ListComp | ast.GeneratorExp) and isinstance(kept, ast.Name)
+    return Masking(choice, value, None) if in_row else None
+
+
+def _under_a_name(module: Module, assign: ast.Assign, mask: Mask) -> Masking | None:
+    """``mask = labels == pad``, used as it was made."""
+    match assign.targets:
+        case [ast.Name(id=name)] if name not in module.changed:
+            scope = module.scope(assign)
+            uses = (use for use in module.loads.get(name, ()) if module.scope(use) is scope)
+            if sum(holder is scope for holder in _binders(module, name)) == 1:
+                return next(
+                    filter(None, (_applied(module, _widened(module, Mask(use, mask.marks))) for use in uses)), None
+                )
+    return None
+
+
+def _binders(module: Module, name: str) -> Iterator[ast.AST]:
+    """The scopes that bind a name, once for each time."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            yield module.scope(node)
+
+
+# Facts
+
+
+def facts(world: World, site: Site) -> Iterator[Fact]:
+    """What one world shows of a mask; nothing where its token is padding and nothing else."""
+    frame = standing(world, site)
+    if isinstance(site.node, ast.Call) and (
+        last(site.node.func) in COLLATORS or _masking(site.module, site.node) is None
+    ):
+        fact = _collated(world, site, frame)
+    else:
+        fact = _compared_by_hand(world, site, frame)
+    if fact is not None:
+        yield fact
+
+
+def _collated(world: World, site: Site, frame: Frame) -> LabelMask | None:
+    """A collator of the library, or one that the project derives from it."""
+    made = world.evaluate(site.call.func, frame)
+    given = arguments(world, site.call, frame)
+    name = made.name if isinstance(made, External) else ""
+    if isinstance(made, Class):
+        built = world.evaluate(site.call, frame)
+        name, given = _base(world, made, built) if isinstance(built, Built) else ("", given)
+    if transformers.is_language_collator(name):
+        parameters, default = transformers.COLLATOR_PARAMETERS, Constant(value=True)
+    elif transformers.is_completion_collator(name):
+        parameters, default = transformers.COMPLETIONS_PARAMETERS, Constant(value=False)
+    else:
+        return None
+    told = argument(given, parameters, "mlm") or default
+    mlm = world.force(told) if isinstance(told, Thunk) else told
+    if not isinstance(mlm, Constant) or mlm.value:
+        return None
+    tokenizer = argument(given, parameters, "tokenizer")
+    thing = world.force(tokenizer) if isinstance(tokenizer, Thunk) else None
+    span, by = site.span, last(site.call.func)
+    if not isinstance(thing, Opaque):
+        return LabelMask(span, span, None, (), (), by, "the padding token", Unknown("the tokenizer is not followed"))
+    return _judged(world, site, thing.origin, LabelMask(span, span, None, (), (), by, "the padding token", OPEN))
+
+
+def _base(world: World, cls: Class, built: Built) -> tuple[str, Arguments]:
+    """What a project's own collator hands to the one of the library; nothing if it makes the labels anew itself."""
+    name = next((each.name for each in lineage(world, cls) if isinstance(each, External)), "")
+    given = built.arguments
+    for each in lineage(world, cls):
+        if isinstance(each, Class) and not _masks_only(each):
+            return "", Arguments()
+    for _, frame in initialisers(world, built):
+        upward = call_of_base(frame.function) if isinstance(frame.function, ast.FunctionDef) else None
+        given = arguments(world, upward, frame) if upward else None
+    return (name, given) if given is not None else ("", Arguments())
+
+
+def _masks_only(cls: Class) -> bool:
+    """Whether a class leaves the masking to its base, and puts nothing but masks into the labels afterwards."""
+    for name in ("__call__", "torch_call"):
+        function = methods(cls).get(name)
+        if function is None:
+            continue
+        calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
+        if not any(isinstance(each.func, ast.Name) and each.func.id == "super" for each in calls):
+            return False
+        if any(_puts_back(each) for each in ast.walk(function)):
+            return False
+    return True
+
+
+def _puts_back(node: ast.AST) -> bool:
+    """Whether a statement writes something into labels that is no mask."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript() as target], value=value):
+            place = ast.unparse(target).lower()
+            is_mask = isinstance(value, ast.UnaryOp) or "ignore" in ast.unparse(value).lower()
+            return "label" in place and not is_mask and not isinstance(value, ast.Name)
+    return False
+
+
+def _compared_by_hand(world: World, site: Site, frame: Frame) -> LabelMask | None:
+    assert isinstance(site.node, ast.expr), "a site of this kind is the token"
+    found = _masking(site.module, site.node)
+    if found is None or not _is_label_mask(world, found, frame):
+        return None
+    span, token = site.module.span(found.where), ast.unparse(site.node)
+    fact = LabelMask(span, span, None, (), (), "", token, OPEN)
+    thing = world.evaluate(site.node, frame)
+    itself = Role.END in index_roles(token) and not _says_padding(token)
+    if itself:
+        step = site.module.step(found.where)
+        return replace(fact, end=Alias((step,), itself=True)) if _is_token(thing) else fact
+    owner = _owner(world, site.node, thing, frame)
+    return _judged(world, site, owner, fact) if owner is not None else _by_number(world, fact, thing)
+
+
+def _says_padding(token: str) -> bool:
+    return Role.PAD in index_roles(token)
+
+
+def _is_token(thing: Thing) -> bool:
+    return isinstance(thing, Opaque | Integer)
+
+
+def _owner(world: World, node: ast.expr, thing: Thing, frame: Frame) -> str | None:
+    """The tokenizer whose padding token this is, though a statement before may have made it the end token."""
+    if isinstance(node, ast.Attribute) and node.attr in tokenizers.PADDING:
+        holder = world.evaluate(node.value, frame)
+        return holder.origin if isinstance(holder, Opaque) else None
+    return tokenizers.owner(thing)
+
+
+def _by_number(world: World, fact: LabelMask, thing: Thing) -> LabelMask | None:
+    """A token of the project's own: a number that came through a name which says end, or through none."""
+    match thing:
+        case Integer(number=int(number)) if number in END_TEXT_IDS:
+            return replace(fact, end=Alias(thing.evidence, by_name=True))
+        case Integer() if tokenizers.names_end(thing):
+            job = jobs.job(world, thing, Layer("", Integer.exact(0), fact.call))
+            is_used = isinstance(job, Job) and job.role is Role.END and job.proof is Proof.USE
+            ended = job.evidence if isinstance(job, Job) and is_used else ()
+            return replace(fact, end=Alias(thing.evidence), ended=ended)
+        case Unknown():
+            return replace(fact, end=thing)
+        case Opaque():
+            return replace(fact, end=Unknown(thing.why.reason, thing.name))
+    return None
+
+
+def _is_label_mask(world: World, found: Masking, frame: Frame) -> bool:
+    """Whether what is written is the sentinel of labels, and not into scores."""
+    name = (dotted(found.target) or ast.unparse(found.target)).lower() if found.target is not None else ""
+    if any(word in name.rpartition(".")[2] for word in SCORES):
+        return False
+    value = world.evaluate(found.value, frame)
+    if isinstance(value, Integer):
+        return value.number == transformers.IGNORE_INDEX or (value.maximum is not None and -1000 < value.maximum < 0)
+    return "ignore" in last(found.value).lower()
+
+
+def _judged(world: World, site: Site, tokenizer: str, fact: LabelMask) -> LabelMask | None:
+    """A mask by the padding token of a tokenizer: what the project makes of that token, and of its texts."""
+    end = tokenizers.padding(world, tokenizer, site.module.path)
+    if not isinstance(end, Alias):
+        return None if end is None else replace(fact, end=end)
+    ended = tokenizers.ended(world, tokenizer, site.module.path)
+    spared: tuple[Step, ...] = () if ended else tuple(chunks.spared(world, site.module))
+    return replace(fact, end=end, ended=ended, spared=spared)
