@@ -11,6 +11,7 @@ from trainlint.facts import Fill
 from trainlint.source import arithmetic, objects
 from trainlint.source.activations import along
 from trainlint.source.binding import argument
+from trainlint.source.names import final, reaching
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments,
@@ -29,6 +30,7 @@ from trainlint.source.things import (
     Tensor,
     Thing,
     Thunk,
+    TupleClass,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Step, Symbol, Table, Unknown
@@ -62,6 +64,11 @@ def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
             return tuple(Thunk(nowhere, _nowhere(), Constant(letter)) for letter in text)
         case Repeated(start=int(start), length=Integer(terms=(), constant=count)) if 0 <= count <= MOST_RANGE:
             return tuple(_known(Integer.exact(place)) for place in range(start, start + count))
+        case Repeated(node=ast.BinOp(), length=Integer(terms=(), constant=count)) if 0 <= count <= MOST_RANGE:
+            return (thing.element,) * count
+        case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.Sequential")):
+            held = contents(world, thing)
+            return sequence(world, held) if not isinstance(held, Built) else None
         case Class() if objects.is_enum(world, thing) and len(objects.members(thing)) <= MOST_MEMBERS:
             names = objects.members(thing)
             values = (objects.class_attribute(world, thing, name) or Unknown("no value") for name in names)
@@ -85,6 +92,21 @@ def _nowhere() -> Frame:
 
 def _known(thing: Thing) -> Thunk:
     return Thunk(ast.Constant(None), _nowhere(), thing)
+
+
+def contents(world: World, built: Built) -> Thing:
+    """What a container of modules holds: a sequence, or a dictionary."""
+    given = built.arguments
+    if given is not None and len(given.stars) == 1 and not given.positional:
+        return world.force(given.stars[0])
+    if given is None or given.stars:
+        return Unknown(f"the members of {built.label or built.name} are not written out", built.label)
+    only = world.force(given.positional[0]) if len(given.positional) == 1 else None
+    if isinstance(only, Items | Entries | Repeated):
+        return only
+    if isinstance(only, Built) and only.what == built.what:
+        return contents(world, only)
+    return Items(given.positional, expression(built.node), built.frame)
 
 
 def length(world: World, thing: Thing) -> Integer | Unknown:
@@ -207,9 +229,8 @@ def element(world: World, thing: Thing, node: ast.AST) -> Thing:
             return replace(thing, name=f"{thing.name}[]", origin=f"{thing.origin}[]@{id(node)}")
         case Built(what=External(name="torch.utils.data.DataLoader")):
             return _batch(world, thing)
-        case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.Sequential")) if thing.arguments is not None:
-            held = [world.force(each) for each in thing.arguments.positional]
-            return world.element(held[0], node) if len(held) == 1 else Unknown("a container of several modules")
+        case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.Sequential")):
+            return world.element(contents(world, thing), node)
     return Unknown("what the loop runs over is not followed")
 
 
@@ -511,7 +532,7 @@ def _distinct(world: World, name: str, parts: tuple[Thunk, ...], node: ast.AST, 
 
 def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thing:
     whole = not isinstance(thing, Items) or thing.whole
-    parts = sequence(world, thing) if whole else thing.elements if isinstance(thing, Items) and not thing.tail else None
+    parts = sequence(world, thing) if whole else thing.elements if isinstance(thing, Items) and not thing.rear else None
     start = 0
     if isinstance(node, ast.Call):
         extra = [keyword.value for keyword in node.keywords if keyword.arg == "start"] + node.args[1:]
@@ -566,6 +587,8 @@ def method(world: World, thing: Thing, name: str, given: Arguments, node: ast.AS
         case Entries(), "items", []:
             pairs = (Items((key, value), expression(node), frame) for key, value in thing.pairs)
             return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, thing.name, whole=thing.whole)
+        case Entries(), "pop", [key, *_]:
+            return entry(world, thing, key)
         case Entries() | Items(), "copy", []:
             return thing
         case ((Items() | Constant()), "index", [Constant(value=str(wanted))]):
@@ -600,6 +623,9 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
         return Unknown("the key is open")
     if wanted in entries.changed or ANY_KEY in entries.changed:
         return Unknown(f"the entry {wanted!r} may be written over")
+    written = _written(world, entries, wanted)
+    if written is not None:
+        return written
     for name, value in reversed(entries.pairs):
         known = _key(world.force(name))
         if known is None:
@@ -612,6 +638,64 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
             named = found.named(wanted, f"{where}[{wanted!r}]") if isinstance(wanted, str) else found
             return named if value.frame.module is None else named.because(value.frame.step(value.node))
     return Unknown(f"the table has no {wanted!r}")
+
+
+def placed(world: World, entries: Entries, place: int | None) -> Thing:
+    """The field of a record at a place."""
+    if place is None or not -len(entries.pairs) <= place < len(entries.pairs) or not entries.whole:
+        return Unknown("the place in the record is open")
+    return world.force(entries.pairs[place][1])
+
+
+def middle(world: World, value: Thing, before: int, after: int, node: ast.expr) -> Thing:
+    """What a starred name takes of an unpacking."""
+    parts = sequence(world, value)
+    if isinstance(value, Repeated) and value.start is None:
+        return replace(value, length=Unknown("a part of a sequence"))
+    if parts is None or len(parts) < before + after or not isinstance(value, Items):
+        return Unknown("a starred unpacking of something open")
+    return Items(parts[before : len(parts) - after], node, value.frame, mutable=True)
+
+
+def form(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """``namedtuple("Output", "logits hidden")``: the class that it makes."""
+    names = (*given.positional, *(given.keywords[name] for name in ("field_names",) if name in given.keywords))
+    fields = world.force(names[1]) if len(names) > 1 else None
+    if isinstance(fields, Constant) and isinstance(fields.value, str):
+        words = tuple(fields.value.replace(",", " ").split())
+    else:
+        parts = [world.force(each) for each in (sequence(world, fields) or ())] if fields is not None else []
+        words = tuple(each.value for each in parts if isinstance(each, Constant) and isinstance(each.value, str))
+        if not parts or len(words) < len(parts):
+            return Unknown("the fields of the named tuple are not written out")
+    defaults = world.force(given.keywords["defaults"]) if "defaults" in given.keywords else None
+    last = sequence(world, defaults) if defaults is not None else ()
+    return TupleClass(words, last or (), node, frame) if last is not None else Unknown("its defaults are open")
+
+
+def formed(form: TupleClass, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    """A named tuple: its fields by place and by name."""
+    if given.stars or given.double_stars:
+        return Unknown("the fields of the named tuple are hidden behind * or **")
+    passed = dict(zip(form.fields[len(form.fields) - len(form.defaults) :], form.defaults, strict=True))
+    passed |= dict(zip(form.fields, given.positional, strict=False)) | dict(given.keywords)
+    pairs = tuple((_known(Constant(name)), passed[name]) for name in form.fields if name in passed)
+    return Entries(pairs, expression(node), frame, whole=len(pairs) == len(form.fields), record=True)
+
+
+def _written(world: World, entries: Entries, wanted: object) -> Thing | None:
+    """What the last write that reaches the reading put under a key."""
+    for later in entries.later:
+        if wanted in later.keys:
+            frame, path = later.frame, f"{later.name}.[{wanted!r}]"
+            scope = frame.function or frame.module.tree
+            if later.use is not None:
+                found = reaching(world, path, later.use, frame)
+            else:
+                found = final(world, path, scope.body, frame) if isinstance(scope.body, list) else None
+            if found is not None and found.name == path:
+                return world.bound_value(found, path, frame, later.use)
+    return None
 
 
 def _key(thing: Thing) -> object:

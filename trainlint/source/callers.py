@@ -20,6 +20,7 @@ from trainlint.source.things import (
     Function,
     Opaque,
     Partial,
+    Repeated,
     Thing,
     Thunk,
     identity,
@@ -28,6 +29,7 @@ from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Unknown
 
 APPLIED = ("forward", "__call__")
+MOST_YIELDS = 3
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -48,8 +50,11 @@ def result(world: World, function: Function, given: Arguments, node: ast.AST, fr
     inner = activation(world, function, given, node, frame)
     if isinstance(function.node, ast.Lambda):
         return world.evaluate(function.node.body, inner)
-    if isinstance(function.node, ast.AsyncFunctionDef) or _generates(inner.module, function.node):
-        return Unknown(f"{function.name} is a generator or a coroutine")
+    if isinstance(function.node, ast.AsyncFunctionDef):
+        return Unknown(f"{function.name} is a coroutine")
+    yields = _yields(inner.module, function.node)
+    if yields:
+        return _generated(world, function.name, yields, inner)
     found = next(returns(world, function.node.body, inner), None)
     return world.evaluate(found.value, inner) if found and found.value else Constant(None)
 
@@ -74,14 +79,27 @@ def activation(world: World, function: Function, given: Arguments, node: ast.AST
     return Frame(outer.module, function.node, given, receiver, outer, number)
 
 
-def _generates(module: Module, node: FunctionDef) -> bool:
+def _yields(module: Module, node: FunctionDef) -> tuple[ast.Yield | ast.YieldFrom, ...]:
+    """The places at which a generator hands something out."""
     known = module.kept.get(("yields", node))
-    if not isinstance(known, bool):
-        known = any(
-            isinstance(each, ast.Yield | ast.YieldFrom) and module.scope(each) is node for each in ast.walk(node)
-        )
-        module.kept["yields", node] = known
+    if not isinstance(known, tuple):
+        every = (each for each in ast.walk(node) if isinstance(each, ast.Yield | ast.YieldFrom))
+        known = module.kept["yields", node] = tuple(each for each in every if module.scope(each) is node)
     return known
+
+
+def _generated(world: World, name: str, yields: tuple[ast.Yield | ast.YieldFrom, ...], frame: Frame) -> Thing:
+    """What a generator yields: all of it is made by one expression, or this world says by which."""
+    if len(yields) > MOST_YIELDS or any(each.value is None for each in yields):
+        return Unknown(f"{name} yields in too many places")
+    each = yields[
+        world.choose("branch", ("yield", id(frame.function), frame.number), [frame.step(each) for each in yields])
+    ]
+    assert each.value is not None, "looked at above"
+    value = Thunk(each.value, frame)
+    if isinstance(each, ast.YieldFrom):
+        value = Thunk(each.value, frame, world.element(world.force(value), each))
+    return Repeated(value, Unknown("how often a generator yields is open"), each)
 
 
 def owner(world: World, frame: Frame) -> tuple[Class | None, Thing | None]:

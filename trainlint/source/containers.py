@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from trainlint.source.binding import parameters
-from trainlint.source.summary import Module, Scope, dotted, last
-from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Function, Items, Repeated, Thing, Thunk
+from trainlint.source import builtin, growth
+from trainlint.source.binding import declared, parameters
+from trainlint.source.names import binds
+from trainlint.source.summary import (
+    ANY_KEY,
+    CHANGES,
+    FunctionNode,
+    Module,
+    Scope,
+    dotted,
+    last,
+    outermost,
+    updated,
+    written_keys,
+)
+from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Function, Items, Later, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Unknown
 
@@ -16,55 +29,148 @@ MODULES = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
 OPTIONS = ("ignore_index", "blank", "reduction")
 """What a program may set on a loss after it was made."""
 
+MOST_UPWARD = 40
 
-def changed(world: World, thing: Thing, binding: Binding, frame: Frame) -> Thing:
-    """A container that something may change after its definition is no longer whole."""
+
+@dataclass(frozen=True, eq=False)
+class Write:
+    """One write into a container: under which name, which keys, where; ``bound`` if it binds them as places."""
+
+    name: str
+    keys: tuple[object, ...]
+    scope: Scope
+    node: ast.AST
+    bound: bool
+
+
+def changed(world: World, thing: Thing, binding: Binding, frame: Frame, use: ast.AST | None) -> Thing:
+    """A container as it is where it is read: what its own scope writes into it is followed, the rest leaves it open."""
     if isinstance(thing, Built):
-        return _rewritten(thing, binding.name, frame)
-    if not isinstance(thing, Items | Entries) or (isinstance(thing, Items) and not thing.mutable):
-        return thing
+        return _rewritten(world, thing, binding, frame, use)
     word = binding.name.rpartition(".")[2]
-    keys = [frame.module.changed[word]] if word in frame.module.changed else []
-    keys += _changed_elsewhere(world, word, frame)
-    if not keys:
+    if not isinstance(thing, Items | Entries) or not _may_change(thing, word, frame):
+        return thing
+    elsewhere = _changed_elsewhere(world, word, frame)
+    if word not in frame.module.changed and not elsewhere:
         return thing
     if isinstance(thing, Entries):
-        return replace(thing, whole=False, changed=thing.changed.union(*keys))
-    grown = _appended(binding.name, frame)
-    if not grown:
-        return replace(thing, whole=False)
-    if not thing.elements and len(grown) == 1:
-        return Repeated(Thunk(grown[0], frame), Unknown("the list grows in a loop"), thing.node)
-    return replace(thing, whole=False, tail=Thunk(grown[-1], frame))
+        return _rewritten_entries(thing, binding, frame, use, elsewhere)
+    concerning = [each for each in _writes(frame.module, word) if _concerns(each, binding.name, frame)]
+    if not concerning and not elsewhere:
+        return thing
+    return (
+        growth.grown(world, thing, binding, frame, use) if not elsewhere else replace(thing, elements=(), whole=False)
+    )
 
 
-def _rewritten(thing: Built, name: str, frame: Frame) -> Built:
+def _may_change(thing: Items | Entries, word: str, frame: Frame) -> bool:
+    """A tuple changes by ``+=`` alone."""
+    if isinstance(thing, Entries) or thing.mutable:
+        return True
+    return any(isinstance(each.node, ast.AugAssign) for each in _writes(frame.module, word))
+
+
+def _rewritten_entries(
+    thing: Entries, binding: Binding, frame: Frame, use: ast.AST | None, elsewhere: tuple[frozenset[object], ...]
+) -> Entries:
+    """A dictionary whose scope writes some of its keys; keys that others write, or that are open, stay open."""
+    word, scope = binding.name.rpartition(".")[2], frame.function or frame.module.tree
+    writes = [each for each in _writes(frame.module, word) if _concerns(each, binding.name, frame)]
+    if not writes and not elsewhere:
+        return thing
+    own = [each for each in writes if each.bound and each.scope is scope and each.name == binding.name]
+    opened = {key for each in writes if each not in own for key in each.keys}.union(*elsewhere)
+    keys = tuple(dict.fromkeys(str(key) for each in own for key in each.keys if key not in opened))
+    later = (Later(binding.name, keys, frame, use), *thing.later) if keys else thing.later
+    return replace(thing, whole=False, changed=thing.changed.union(opened), later=later)
+
+
+def _writes(module: Module, word: str) -> tuple[Write, ...]:
+    """Every write of a file into a container of one name."""
+    known = module.kept.get("container writes")
+    if not isinstance(known, dict):
+        known = module.kept["container writes"] = _every_write(module)
+    return tuple(known.get(word, ()))
+
+
+def _every_write(module: Module) -> dict[str, list[Write]]:
+    found: dict[str, list[Write]] = {}
+    for node in module.parents:
+        for write in _write(module, node):
+            found.setdefault(write.name.rpartition(".")[2], []).append(write)
+    return found
+
+
+def _write(module: Module, node: ast.AST) -> Iterator[Write]:
+    match node:
+        case ast.Subscript(value=value, ctx=ast.Store()):
+            container, keys = outermost(node, ())
+            name = dotted(container)
+            is_bound = value is container and all(isinstance(key, str) and "." not in key for key in keys)
+            yield Write(name or last(container), keys, module.scope(node), node, is_bound and keys != (ANY_KEY,))
+        case ast.Subscript(value=value, ctx=ast.Del()):
+            yield Write(dotted(value) or last(value), (), module.scope(node), node, bound=False)
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in CHANGES:
+            container, keys = outermost(value, written_keys(method, node))
+            is_bound = method == "update" and value is container and set(keys) == set(updated(node))
+            is_bound = is_bound and isinstance(module.parents.get(node), ast.Expr)
+            yield Write(dotted(container) or last(container), keys, module.scope(node), node, is_bound)
+        case ast.AugAssign(target=ast.Name() | ast.Attribute() as target):
+            yield Write(dotted(target) or last(target), (ANY_KEY,), module.scope(node), node, bound=False)
+
+
+def _concerns(write: Write, name: str, frame: Frame) -> bool:
+    """Whether a write may be into the container that a name stands for: a plain name belongs to one scope."""
+    if "." in name or "." in write.name:
+        return True
+    scope: ast.AST = write.scope
+    for _ in range(MOST_UPWARD):
+        if scope is (frame.function or frame.module.tree):
+            return True
+        if not isinstance(scope, ast.ClassDef) and _binds(frame.module, scope, name):
+            return False
+        if isinstance(scope, ast.Module):
+            return False
+        scope = frame.module.scope(scope)
+    return True
+
+
+def _binds(module: Module, scope: ast.AST, name: str) -> bool:
+    """Whether a name is a function's own."""
+    if isinstance(scope, FunctionNode) and name in declared(scope):
+        return True
+    body = getattr(scope, "body", [])
+    return isinstance(body, list) and any(name in binds(module, inner) for inner in body)
+
+
+def _rewritten(world: World, thing: Built, binding: Binding, frame: Frame, use: ast.AST | None) -> Thing:
     """An object of a library that is no longer what it was made as: a member is put in, an option is set."""
-    kind, module = thing.what.name, frame.module
+    kind, module, name = thing.what.name, frame.module, binding.name
     if kind in MODULES and name.rpartition(".")[2] in module.changed:
-        return replace(thing, arguments=None)
+        return _refilled(world, thing, binding, frame, use)
     if kind.startswith("torch.nn.") and any(f"{name}.{option}" in module.stored for option in OPTIONS):
         open_ones = Thunk(ast.Constant(None), frame, Unknown(f"an option of {name} is set after it was made"))
         return replace(thing, arguments=Arguments(double_stars=(open_ones,)))
     return thing
 
 
-def _appended(name: str, frame: Frame) -> list[ast.expr]:
-    """What the scope appends to a list, in the order of the text."""
-    scope = frame.function or frame.module.tree
-    known = frame.module.kept.get(("appended", scope))
-    if not isinstance(known, dict):
-        known = frame.module.kept["appended", scope] = _every_append(scope)
-    return list(known.get(name, ()))
-
-
-def _every_append(scope: ast.AST) -> dict[str, list[ast.expr]]:
-    found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(scope):
-        match node:
-            case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[only]) if name := dotted(value):
-                found.setdefault(name, []).append(only)
-    return {name: sorted(each, key=lambda node: (node.lineno, node.col_offset)) for name, each in found.items()}
+def _refilled(world: World, thing: Built, binding: Binding, frame: Frame, use: ast.AST | None) -> Built:
+    """A container of modules after what its scope puts into it."""
+    given, node = thing.arguments, builtin.expression(thing.node)
+    if given is None or given.stars or given.keywords or given.double_stars:
+        return replace(thing, arguments=None)
+    first: Thing | None = world.force(given.positional[0]) if len(given.positional) == 1 else None
+    held: Thing
+    if thing.what.name == "torch.nn.ModuleDict":
+        held = first if isinstance(first, Entries) else Entries((), node, thing.frame)
+    elif isinstance(first, Items):
+        held = replace(first, mutable=True)
+    elif first is None or isinstance(first, Built):
+        held = Items(given.positional, node, thing.frame, mutable=True)
+    else:
+        return replace(thing, arguments=None)
+    after = changed(world, held, binding, frame, use)
+    return replace(thing, arguments=Arguments((Thunk(node, thing.frame, after),)))
 
 
 def _changed_elsewhere(world: World, word: str, frame: Frame) -> tuple[frozenset[object], ...]:

@@ -21,7 +21,7 @@ from trainlint.source import (
     settings,
     tensors,
 )
-from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
+from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets, updated
 from trainlint.source.things import (
     Arguments,
     Binding,
@@ -41,12 +41,18 @@ from trainlint.source.things import (
     Tensor,
     Thing,
     Thunk,
+    TupleClass,
+    Turn,
     backed,
 )  # fmt: skip
 from trainlint.source.world import Path, World
 from trainlint.value import Integer, Unknown
 
+APPLIED = ("forward", "__call__")
 SEVERAL = Unknown("it changes with each turn of a loop")
+MOST_UNROLLED = 64
+"""A loop of more turns than this is not followed turn by turn."""
+
 MOST_ELEMENTS = 1024
 """Comprehensions over more elements than this keep one element and a length."""
 
@@ -272,14 +278,31 @@ class Evaluator(World):
 
     def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing:
         """What a definition gives to a dotted name; a longer name than it binds goes on through attributes."""
-        value = self._bound(binding, frame)
+        value = self._bound(binding, self._turned(binding, frame, use))
         if frame.function is None and isinstance(value, Integer | Constant):
             value = self._unless_rewritten(value, frame)
         for attribute in name[len(binding.name) :].split(".")[1:]:
             value = self.attribute(value, attribute)
         if isinstance(value, Tensor) and use is not None:
             return tensors.written(self, activations.kept(value, binding, frame, use), binding, frame, use)
-        return containers.changed(self, value, binding, frame)
+        return containers.changed(self, value, binding, frame, use)
+
+    def _turned(self, binding: Binding, frame: Frame, use: ast.AST | None) -> Frame:
+        """The frame in which a definition ran: the turn before this one, or the last turn of a loop that is over."""
+        turn = frame.turn
+        if binding.earlier is not None and turn is not None:
+            return self._in_turn(turn.loop, turn.values, turn.place - 1, turn.around)
+        if turn is not None:
+            return frame if names.holds(frame.module, turn.loop, binding.node) else turn.around
+        loop = names.left_by(frame.module, binding, use)
+        values = builtin.sequence(self, self.evaluate(loop.iter, frame)) if loop is not None else None
+        if loop is None or not values or len(values) > MOST_UNROLLED:
+            return frame
+        return self._in_turn(loop, values, len(values) - 1, frame)
+
+    def _in_turn(self, loop: ast.For, values: tuple[Thunk, ...], place: int, around: Frame) -> Frame:
+        frame = self.turn(loop.target, self.force(values[place]), around, place)
+        return replace(frame, turn=Turn(loop, place, values, around))
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
         node = binding.node
@@ -299,6 +322,8 @@ class Evaluator(World):
                 return Function(node, frame)
             case ast.ClassDef():
                 return Class(node, frame.module, frame)
+            case ast.Expr(value=ast.Call() as call):
+                value = self.evaluate(updated(call)[binding.name.rpartition(".")[2][2:-2]], frame)
             case ast.Import() | ast.ImportFrom():
                 return self._imported(node, binding.name, frame)
             case ast.For() | ast.AsyncFor():
@@ -309,7 +334,8 @@ class Evaluator(World):
                 item = next(
                     item for item in node.items if item.optional_vars and binding.name in _names(item.optional_vars)
                 )
-                return self.evaluate(item.context_expr, frame)
+                value = self.evaluate(item.context_expr, frame)
+                return self.force(value.element) if isinstance(value, Repeated) else value
             case _:
                 return self._walrus(node, binding.name, frame)
         if isinstance(value, Integer) and names.repeats(frame.module, node, binding.name):
@@ -362,11 +388,14 @@ class Evaluator(World):
         """The part of a value that an unpacking gives to a name."""
         if not isinstance(target, ast.Tuple | ast.List):
             return value
+        starred = next((index for index, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
         for index, each in enumerate(target.elts):
-            if isinstance(each, ast.Starred):
-                return Unknown("a starred unpacking is not followed")
-            if name in _names(each):
-                return self._unpacked(each, tensors.part(self, value, index, each), name)
+            if name not in _names(each):
+                continue
+            if index == starred:
+                return builtin.middle(self, value, index, len(target.elts) - index - 1, target)
+            place = index if starred is None or index < starred else index - len(target.elts)
+            return self._unpacked(each, tensors.part(self, value, place, each), name)
         return Unknown("the unpacking is not followed")
 
     def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
@@ -452,9 +481,11 @@ class Evaluator(World):
                 found = objects.class_attribute(self, thing, name)
                 return found if found is not None else Unknown(f"{thing.name} does not define {name}")
             case Built(what=Class()):
-                return settings.of_object(self, thing, name, objects.attribute_of(self, thing, name))
+                return self._attribute_of(thing, name)
             case Built(what=External()):
                 return tensors.library_attribute(self, thing, name)
+            case Entries(record=True) if not name.startswith("_"):
+                return builtin.entry(self, thing, Constant(name))
             case Integer() if name in ("value", "real"):
                 return thing
             case Constant() if name == "value":
@@ -472,17 +503,31 @@ class Evaluator(World):
                 )
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
                 whole = name in ("data", "logits", "values")
-                return thing if whole else thing.but(dim=None, activation=activations.along(thing, lambda _: None))
+                return (
+                    thing
+                    if whole
+                    else thing.but(
+                        dim=None, sizes=thing.sizes[::-1], activation=activations.along(thing, lambda _: None)
+                    )
+                )
             case Unknown() if name in activations.OPEN_METHODS:
                 return Method(thing, name)
             case Unknown():
                 return thing
         return Method(thing, name)
 
+    def _attribute_of(self, thing: Built, name: str) -> Thing:
+        """An attribute of an object of the project, or of the library's module that its class extends."""
+        found = settings.of_object(self, thing, name, objects.attribute_of(self, thing, name))
+        inherited = objects.library_base(self, thing) if isinstance(found, Method) and found.thing is thing else None
+        if inherited is not None and inherited.what.name in tensors.APPLICABLE:
+            return tensors.library_attribute(self, inherited, name)
+        return found
+
     def _operation(self, node: ast.BinOp, frame: Frame) -> Thing:
         left, right = self.evaluate(node.left, frame), self.evaluate(node.right, frame)
         if isinstance(left, Tensor) or isinstance(right, Tensor) or isinstance(node.op, ast.MatMult):
-            return tensors.mixed(self, node.op, left, right)
+            return tensors.mixed(self, node, left, right, frame)
         joined = builtin.joined(self, node, left, right)
         if joined is not None:
             return joined
@@ -583,10 +628,10 @@ class Evaluator(World):
         turns = front or (None if isinstance(over, Repeated) else builtin.sequence(self, over))
         if turns is None or len(turns) > MOST_ELEMENTS:
             return None
-        return [self._turn(first.target, thunk, frame, place) for place, thunk in enumerate(turns)]
+        return [self.turn(first.target, self.force(thunk), frame, place) for place, thunk in enumerate(turns)]
 
-    def _turn(self, target: ast.expr, thunk: Thunk, frame: Frame, place: int) -> Frame:
-        value = self.force(thunk)
+    def turn(self, target: ast.expr, value: Thing, frame: Frame, place: int) -> Frame:
+        """A frame in which one turn of a loop gives its value to the loop's variables."""
         local = {
             name.id: Thunk(name, frame, self._unpacked(target, value, name.id))
             for name in targets(target)
@@ -610,6 +655,9 @@ class Evaluator(World):
         if owner is None or not isinstance(receiver, Built) or not isinstance(receiver.what, Class):
             return Unknown("the base class is not known")
         function = objects.method(self, receiver.what, name, receiver, after=owner)
+        inherited = objects.library_base(self, receiver) if function is None and name in APPLIED else None
+        if inherited is not None and inherited.what.name in tensors.APPLICABLE:
+            return tensors.apply(self, inherited, binding.arguments(self, node, frame), node, frame)
         if function is None:
             return Opaque(
                 f"super().{name}()", f"{id(node)}#{frame.number}", Unknown(f"{name} of a library's base class")
@@ -622,6 +670,8 @@ class Evaluator(World):
                 return callers.result(self, thing, arguments, node, frame)
             case Class():
                 return builtin.constructed(self, thing, arguments, node, frame)
+            case TupleClass():
+                return builtin.formed(thing, arguments, node, frame)
             case Partial():
                 return self.call(thing.callable, arguments.after(thing.arguments), node, frame)
             case External():
@@ -659,6 +709,9 @@ class Evaluator(World):
             function = objects.method(self, thing.what, name, thing)
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)
+        inherited = objects.library_base(self, thing)
+        if inherited is not None and inherited.what.name in tensors.APPLICABLE:
+            return tensors.apply(self, inherited, arguments, node, frame)
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
         return Opaque(
             f"{thing.name}()",

@@ -127,9 +127,38 @@ def _around(world: World, wanted: Sequence[str], loop: ast.stmt, frame: Frame) -
     body = loop.body
     if _index(frame.module, body).keys().isdisjoint(wanted):
         return None
+    if frame.turn is not None and frame.turn.loop is loop:
+        before = _last(world, wanted, body, frame) if frame.turn.place else None
+        return Binding(before.name, before.node, loop) if before else None
     step = frame.step(loop)
     earlier = world.choose("branch", ("loop", id(loop), frame.number), (step, step))
     return _last(world, wanted, body, frame) if earlier else None
+
+
+def left_by(module: Module, binding: Binding, use: ast.AST | None) -> ast.For | None:
+    """The innermost loop whose last turn leaves a binding to a use behind it, if it depends on the loop's variable."""
+    node, found = binding.node, None
+    while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module | ast.Lambda):
+        parent = module.parents.get(node)
+        if isinstance(parent, ast.For) and node in parent.body:
+            found = parent
+            break
+        if parent is None:
+            return None
+        node = parent
+    if found is None or isinstance(binding.node, ast.For) or (use is not None and holds(module, found, use)):
+        return None
+    own = {each.id for each in ast.walk(found.target) if isinstance(each, ast.Name)}
+    reads = (each.id for each in ast.walk(binding.node) if isinstance(each, ast.Name))
+    return found if own.intersection(reads) else None
+
+
+def holds(module: Module, holder: ast.AST, node: ast.AST) -> bool:
+    """Whether a node stands inside another."""
+    each: ast.AST | None = node
+    while each is not None and each is not holder:
+        each = module.parents.get(each)
+    return each is not None
 
 
 def _named(wanted: Sequence[str], names: frozenset[str], node: ast.AST) -> Binding | None:

@@ -34,6 +34,12 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"}
 RECORDS = {"typing.NamedTuple", "pydantic.BaseModel", "msgspec.Struct"}
 RECORD_MAKERS = {"dataclass", "define", "frozen", "attrs", "s", "mutable", "configclass"}
+ORDERED = ("Output", "OutputWithPast", "OutputWithPooling", "OutputWithCrossAttentions")
+"""How the names of the records end in which a library's models hand back what they computed."""
+
+PLAIN = {"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
+"""Bases that add nothing to what a class itself says."""
+
 PROPERTIES = {"property", "cached_property", "lazy_property"}
 MOST_BASES = 24
 
@@ -234,6 +240,26 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
     return backed(named, step) if built.arguments is not None and given is None else assumed_by(named, step)
 
 
+def is_ordered(world: World, built: Built) -> bool:
+    """Whether the fields of a record have places too: a named tuple, an output of a library's model."""
+    if not isinstance(built.what, Class):
+        return False
+    names = {each.name for each in lineage(world, built.what) if isinstance(each, External)}
+    return "typing.NamedTuple" in names or any(name.endswith(ORDERED) for name in names)
+
+
+def field_at(world: World, built: Built, place: int) -> Thing:
+    """The field of an ordered record at a place; a model's output has no place for what is None."""
+    assert isinstance(built.what, Class), "records are classes of the project"
+    values = [field_value(world, built, name) for name in fields(world, built.what)]
+    if not any(isinstance(each, External) and each.name == "typing.NamedTuple" for each in lineage(world, built.what)):
+        if any(isinstance(value, Opaque | Unknown) for value in values[: place + 1 if place >= 0 else None]):
+            return Unknown("whether a field before it is None is open")
+        values = [value for value in values if not (isinstance(value, Constant) and value.value is None)]
+    value = values[place] if -len(values) <= place < len(values) else None
+    return value if value is not None else Unknown("the record has no such place")
+
+
 def _default(world: World, node: ast.expr, frame: Frame) -> Thing:
     """``field(default=...)`` and ``field(default_factory=...)`` opened."""
     if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in (
@@ -272,10 +298,30 @@ def initialisers(world: World, built: Built) -> Iterator[tuple[Class, Frame]]:
         upward = call_of_base(init)
         if upward is None:
             return
-        given = arguments(world, upward, frame)
-        explicit = isinstance(upward.func, ast.Attribute) and isinstance(upward.func.value, ast.Name)
-        given = replace(given, positional=given.positional[1:]) if explicit else given
+        given = _passed_on(world, upward, frame)
         node = upward
+
+
+def library_base(world: World, built: Built) -> Built | None:
+    """The library's part of an object: made with what the last ``super().__init__`` passes on."""
+    assert isinstance(built.what, Class), "an object of the project"
+    bases = [each for each in lineage(world, built.what) if isinstance(each, External) and each.name not in PLAIN]
+    if len(bases) != 1:
+        return None
+    given, node, frame = built.arguments, built.node, built.frame
+    for _, inner in initialisers(world, built):
+        upward = call_of_base(function(inner))
+        if upward is None:
+            return None
+        given, node, frame = _passed_on(world, upward, inner), upward, inner
+    return Built(bases[0], given, node, frame, built.label or built.name)
+
+
+def _passed_on(world: World, upward: ast.Call, frame: Frame) -> Arguments:
+    """What a call of a base's ``__init__`` gives it, the object itself aside."""
+    given = arguments(world, upward, frame)
+    explicit = isinstance(upward.func, ast.Attribute) and isinstance(upward.func.value, ast.Name)
+    return replace(given, positional=given.positional[1:]) if explicit else given
 
 
 def entered(

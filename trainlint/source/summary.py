@@ -141,6 +141,7 @@ class _Survey:
                 (ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind
             ),
             ast.AugAssign: self._augment,
+            ast.Expr: self._express,
         }
 
     def _name(self, node: ast.Name) -> None:
@@ -164,6 +165,10 @@ class _Survey:
     def _bind(self, node: ast.stmt) -> None:
         self.stored |= bound(node)
 
+    def _express(self, node: ast.Expr) -> None:
+        if type(node.value) is ast.Call:
+            self.stored |= bound(node)
+
     def _augment(self, node: ast.AugAssign) -> None:
         self.stored |= bound(node)
         self._change(node.target, ANY_KEY)
@@ -175,13 +180,13 @@ class _Survey:
 
     def _change(self, container: ast.expr, *keys: object) -> None:
         """Note a write: into a container inside a container, it changes the outer one's entry."""
-        while isinstance(container, ast.Subscript):
-            keys, container = (_key(container.slice),), container.value
-        self.changed.setdefault(last(container), set()).update(keys)
+        self.changed.setdefault(last(container), set()).update(outermost(container, keys)[1])
 
     def _subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.ctx, ast.Store | ast.Del):
+        if isinstance(node.ctx, ast.Store):
             self._change(node)
+        elif isinstance(node.ctx, ast.Del):
+            self._change(node.value)
         elif isinstance(node.slice, ast.Constant):
             self.keys.setdefault(node.slice.value, []).append(node)
 
@@ -227,18 +232,43 @@ def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> 
     )  # fmt: skip
 
 
+def updated(call: ast.Call) -> dict[str, ast.expr]:
+    """The entries that ``update({...}, key=...)`` writes down."""
+    found = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    match call.args:
+        case [ast.Dict(keys=keys, values=values)]:
+            pairs = zip(keys, values, strict=True)
+            found |= {key.value: value for key, value in pairs if _is_text(key)}  # type: ignore[union-attr]
+    return {key: value for key, value in found.items() if "." not in key}
+
+
+def _is_text(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def written_keys(method: str, node: ast.Call) -> tuple[object, ...]:
-    """The keys whose entries a method of a container may replace."""
+    """The keys whose entries a method of a container may replace. What is taken out is not read afterwards."""
     match method, node.args:
         case "update", []:
-            return tuple(keyword.arg or ANY_KEY for keyword in node.keywords)
+            return _named_keys(node)
         case "update", [ast.Dict(keys=keys)]:
-            return tuple(_key(key) for key in keys)
-        case "pop", [key, *_]:
+            return (*(_key(key) for key in keys), *_named_keys(node))
+        case "setdefault", [key, *_]:
             return (_key(key),)
-        case (("update" | "pop" | "clear" | "popitem"), _):
+        case "update", _:
             return (ANY_KEY,)
     return ()
+
+
+def outermost(container: ast.expr, keys: tuple[object, ...]) -> tuple[ast.expr, tuple[object, ...]]:
+    """A write into a container as one into the container that holds it, if one does."""
+    while isinstance(container, ast.Subscript):
+        keys, container = (_key(container.slice),), container.value
+    return container, keys
+
+
+def _named_keys(node: ast.Call) -> tuple[object, ...]:
+    return tuple(keyword.arg or ANY_KEY for keyword in node.keywords)
 
 
 def _key(node: ast.expr | None) -> object:
@@ -325,6 +355,10 @@ def targets(node: ast.AST) -> Iterator[ast.expr]:
             yield node
 
 
+SEQUENCES = (ast.List, ast.ListComp, ast.Tuple)
+"""What ``+=`` adds to a sequence: it grows, it is not bound anew."""
+
+
 def bound(node: ast.stmt) -> frozenset[str]:
     """The places that one statement binds by itself, what stands inside it aside."""
     found: list[ast.AST] = []
@@ -333,7 +367,7 @@ def bound(node: ast.stmt) -> frozenset[str]:
             found += node.targets
         case ast.AnnAssign(value=value) if value is not None:
             found.append(node.target)
-        case ast.AugAssign():
+        case ast.AugAssign(value=value) if not isinstance(value, SEQUENCES):
             found.append(node.target)
         case ast.For() | ast.AsyncFor():
             found.append(node.target)
@@ -347,4 +381,7 @@ def bound(node: ast.stmt) -> frozenset[str]:
             return frozenset((node.name,))
         case ast.Delete():
             found += node.targets
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=container, attr="update")) as call):
+            name = dotted(container)
+            return frozenset(f"{name}.[{key!r}]" for key in updated(call)) if name else frozenset()
     return frozenset(name for each in found for name in places(each))

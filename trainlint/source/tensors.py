@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, command_line, files, hydra, objects, settings
+from trainlint.source import activations, builtin, command_line, files, hydra, joins, layers, objects, settings
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -59,8 +59,23 @@ CONSTRUCTORS = {
     "numpy.asarray",
 }
 COUNTED = ("argmin", "argmax")
+SHAPED = frozenset(f"torch.{name}" for name in ("empty", "randn", "rand", "zeros", "ones", "Tensor", "FloatTensor"))
+SPLITS = frozenset({"chunk", "split", "unbind", "tensor_split", "unsafe_chunk", "unsafe_split"})
+PRODUCTS = {"torch.matmul": 1, "torch.mm": 1, "torch.bmm": 1, "torch.addmm": 2, "torch.baddbmm": 2}
+"""Products of matrices, and the place of the right one."""
+
+PARAMETERS = {"torch.nn.Parameter", "torch.nn.parameter.Parameter"}
+SAME_SIZES = frozenset(
+    {"float", "double", "half", "bfloat16", "to", "type", "cpu", "cuda", "detach", "clone", "contiguous"}
+)
+"""Methods after which a tensor has the sizes that it was made with."""
+
+APPLICABLE = frozenset(torch.LAYERS) | torch.KEEPS_CLASSES | {"torch.nn.Sequential", "torch.nn.Embedding"}
+"""Modules of the library whose call is followed, also where a class of the project extends one."""
+
 MOVERS = ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops")
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
+RECORDS = {"types.SimpleNamespace"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
 MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
@@ -100,18 +115,22 @@ def library_call(world: World, callable: External, given: Arguments, node: ast.A
             return found
     if name.startswith("builtins."):
         found = builtin.call(world, name.removeprefix("builtins."), given, node, frame)
-        return found if found is not None else _opaque(callable.name, node, frame)
+        return found if found is not None else opaque(callable.name, node, frame)
     first = world.force(given.positional[0]) if given.positional else Unknown("it is called without arguments")
-    if name in torch.WRAPPERS or name in ITERATORS:
+    if name in torch.WRAPPERS or name in ITERATORS or name in PARAMETERS:
         return first
     if name == "functools.partial" and given.positional and isinstance(node, ast.Call):
         return Partial(first, replace(given, positional=given.positional[1:]), node, frame)
     if name == "collections.OrderedDict":
         return first if given.positional else _entries(given, node, frame)
+    if name in RECORDS and not given.positional:
+        return replace(_entries(given, node, frame), record=True)
+    if name == "collections.namedtuple":
+        return builtin.form(world, given, node, frame)
     return _tensor_call(world, name, first, given, node, frame) or _made(name, given, node, frame)
 
 
-def _entries(given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+def _entries(given: Arguments, node: ast.AST, frame: Frame) -> Entries:
     pairs = tuple((Thunk(each.node, each.frame, Constant(key)), each) for key, each in given.keywords.items())
     return Entries(pairs, builtin.expression(node), frame, whole=not given.double_stars)
 
@@ -122,10 +141,10 @@ def _made(name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     known = name in SIGNATURES or (name.startswith("torch.nn.") and last[:1].isupper())
     if known or name in command_line.PARSERS or name == "torch.utils.data.DataLoader" or last[:1].isupper():
         return Built(External(name), given, node, frame)
-    return _opaque(name, node, frame)
+    return opaque(name, node, frame)
 
 
-def _opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
+def opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
     last = name.rpartition(".")[2]
     return Opaque(
         f"{last}()", f"{name}()@{id(node)}#{frame.number}", Unknown(f"what {name} returns is not known"), node=node
@@ -138,6 +157,9 @@ def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: 
         return activations.by_function(world, name, given, node, frame)
     if name in torch.KEEPING_FUNCTIONS:
         return _kept_by(name, first)
+    if name in SHAPED:
+        made = _written_out(world, name, first, given, node, frame)
+        return _shaped(made if isinstance(made, Tensor) else Tensor(), first, given)
     written = _written_out(world, name, first, given, node, frame)
     return written if written is not None else _computed(world, name, first, given, node, frame)
 
@@ -172,21 +194,26 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
         layer = first.layer if isinstance(first, Tensor) else UNTRACED
         return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if last in COUNTED else None)
     if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
-        return _joined(world, first, last)
+        return joins.joined(world, first, last, given)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
         return _padded(world, first, given, node, frame)
     if name == f"{F}.linear" and len(given.positional) > 1:
-        return _linear(world, given, node, frame)
-    if name in (f"{F}.one_hot", "torch.einsum", "torch.matmul", "torch.bmm", f"{F}.embedding"):
+        return _product(layers.linear(world, given.positional[1], 0), "F.linear", node, frame)
+    if name in PRODUCTS and len(given.positional) > PRODUCTS[name]:
+        return _product(layers.linear(world, given.positional[PRODUCTS[name]], -1), last, node, frame)
+    if name == "torch.einsum":
+        return layers.einsum(world, given)
+    if name in (f"{F}.one_hot", f"{F}.embedding"):
         return Tensor(Unknown(f"{last} makes the logits"))
+    if last in SPLITS and isinstance(first, Tensor):
+        return joins.split(world, first, last, replace(given, positional=given.positional[1:]), node, frame)
     if last in MOVERS and isinstance(first, Tensor):
         return _moved(world, first, last, replace(given, positional=given.positional[1:]))
     return None
 
 
-def _linear(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tensor:
-    layer = _tied(world, world.force(given.positional[1]))
-    raw = Activation("F.linear", Form.LOGITS, frame.step(node)) if isinstance(node, ast.expr) else None
+def _product(layer: Layer | Unknown, name: str, node: ast.AST, frame: Frame) -> Tensor:
+    raw = Activation(name, Form.LOGITS, frame.step(node)) if isinstance(node, ast.expr) else None
     return Tensor(layer, activation=raw)
 
 
@@ -219,6 +246,12 @@ def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tenso
         if None not in numbers:
             return Tensor(weights=tuple(number for number in numbers if number is not None))
     return Tensor()
+
+
+def _shaped(tensor: Tensor, first: Thing, given: Arguments) -> Tensor:
+    """A tensor made with its sizes: ``torch.empty(classes, width)``, or in a tuple."""
+    sizes = first.elements if isinstance(first, Items) and first.whole else given.positional
+    return tensor.but(sizes=() if given.stars else sizes)
 
 
 def _drawn(world: World, given: Arguments) -> Tensor:
@@ -256,27 +289,6 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     return tensor
 
 
-def _closed(parts: list[Thing]) -> tuple[Integer, ...]:
-    """``cat([ids, full((n, 1), end)])`` closes each row with one answer more."""
-    last = parts[-1] if len(parts) > 1 else None
-    return last.values if isinstance(last, Tensor) and last.constant else ()
-
-
-def _joined(world: World, thing: Thing, how: str) -> Thing:
-    """``cat`` and ``stack`` of one repeated thing keep its layer; different layers do not make one width."""
-    if isinstance(thing, Repeated):
-        inner = world.force(thing.element)
-        if not isinstance(inner, Tensor):
-            return Tensor(Unknown(f"torch.{how} joins something open"))
-        return inner.but(activation=activations.along(inner, lambda axis: None if how == "stack" else axis))
-    parts = [world.force(each) for each in thing.elements] if isinstance(thing, Items) else []
-    tensors = [part for part in parts if isinstance(part, Tensor)]
-    fills = tuple(fill for part in tensors for fill in part.fills)
-    closing = _closed(parts) if how in ("cat", "concat", "concatenate") else ()
-    steps = (thing.frame.step(thing.node),) if closing and isinstance(thing, Items) else ()
-    return Tensor(Unknown(f"torch.{how} joins several tensors"), fills=fills, appended=closing, evidence=steps)
-
-
 def _padded(world: World, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """``F.pad`` adds constant classes or rows: the layer stays what it is.
 
@@ -307,7 +319,7 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     assert isinstance(built.what, External)
     name = built.what.name
     if name in torch.LAYERS:
-        return Tensor(_layer(world, built), torch.LAYERS[name][1], activation=_raw(built))
+        return Tensor(layers.layer(world, built), torch.LAYERS[name][1], activation=_raw(built))
     if name in torch.KEEPS_CLASSES or name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
         return _passed_on(world, built, world.force(given.positional[0]) if given.positional else Tensor())
     if name == "torch.nn.Sequential":
@@ -347,22 +359,6 @@ def _behind(world: World, built: Built, tensor: Tensor) -> Tensor:
     return activations.activated(world, tensor, word, dim, built.node, built.frame)
 
 
-def _layer(world: World, built: Built) -> Layer | Unknown:
-    assert isinstance(built.what, External)
-    parameter = (
-        "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
-    )
-    given = library_argument(built.arguments, built.what.name, parameter)
-    if not isinstance(given, Thunk):
-        return given or Unknown(f"{built.name} is made without {parameter}")
-    classes = world.integer(world.force(given))
-    if isinstance(classes, Unknown):
-        text = given.frame.step(given.node).text if given.known is None else parameter
-        return Unknown(f"the width {text} of {built.label or built.name}: {classes.reason}", classes.settle or text)
-    step = built.frame.module.step(built.node)  # type: ignore[arg-type]
-    return Layer(built.label or built.name, classes.because(step), step.where)
-
-
 def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """``Sequential`` from its end: the last member that makes classes decides."""
     members = _members(world, built)
@@ -395,26 +391,19 @@ def _keeps_after(world: World, members: list[Thunk]) -> bool:
 
 
 def _members(world: World, built: Built) -> list[Thunk] | None:
-    """The modules of a container, in order; of a list that grew, the last one."""
-    if built.arguments is None:
-        return None
-    if len(built.arguments.stars) == 1:
-        grown = world.force(built.arguments.stars[0])
-        if isinstance(grown, Repeated):
-            return [grown.element]
-        return [grown.tail] if isinstance(grown, Items) and grown.tail else None
-    if built.arguments.stars:
-        return None
-    found = list(built.arguments.positional)
-    if len(found) == 1:
-        only = world.force(found[0])
-        if isinstance(only, Entries):
-            return [value for _, value in only.pairs] if only.whole else None
-        if isinstance(only, Items):
-            return list(only.elements) if only.whole else [only.tail] if only.tail else None
-        if isinstance(only, Repeated):
-            return [only.element]
-    return found
+    """The modules of a container in the order in which they run; what stands before a known rear is open."""
+    held = builtin.contents(world, built)
+    match held:
+        case Entries(whole=True):
+            return [value for _, value in held.pairs]
+        case Items(whole=True):
+            return list(held.elements)
+        case Items(rear=(_, *_)):
+            before = Unknown(f"the first members of {built.label or built.name} are open", built.label)
+            return [Thunk(held.node, held.frame, before), *held.rear]
+        case Repeated():
+            return [held.element]
+    return None
 
 
 def method_call(world: World, method: Method, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -427,6 +416,11 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
         case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
             return path
+        case Built(what=External(name="torch.nn.ModuleDict")) if name in ("items", "values", "keys"):
+            held = builtin.contents(world, thing)
+            found = builtin.method(world, held, name, given, node, frame) if isinstance(held, Entries) else None
+            if found is not None:
+                return found
         case Built(what=External() as what):
             if name in torch.SELF_METHODS:
                 return thing
@@ -439,6 +433,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
                 return thing
         case Tensor():
             return _tensor_method(world, thing, name, given, node, frame)
+        case Method(name="weight") if name in ("t", "transpose"):
+            return Method(thing, name)
         case Opaque() | Unknown() if name in activations.OPEN_METHODS and activations.is_method(world, name, given):
             why = thing if isinstance(thing, Unknown) else _open_logits(thing)
             return activations.by_method(world, Tensor(why, None), name, given, node, frame)
@@ -580,9 +576,14 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
     if name.removesuffix("_") in known_activations.METHODS:
         return activations.by_method(world, tensor, name.removesuffix("_"), given, node, frame)
     if name in torch.KEEPING_METHODS:
-        return _kept_by_method(name, tensor)
+        kept = _kept_by_method(name, tensor)
+        return kept if name in SAME_SIZES or not kept.sizes else replace(kept, sizes=())
+    if name in SPLITS:
+        return joins.split(world, tensor, name, given, node, frame)
+    if name in ("matmul", "mm", "bmm") and given.positional:
+        return Tensor(layers.linear(world, given.positional[0], -1))
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
-        return Method(tensor, name) if name == "shape" else _opaque(f"tensor.{name}", node, frame)
+        return Method(tensor, name) if name == "shape" else opaque(f"tensor.{name}", node, frame)
     if name in ("fill_", "zero_") and (given.positional or name == "zero_"):
         number = world.integer(world.force(given.positional[0])) if given.positional else Integer.exact(0)
         return Tensor(values=() if isinstance(number, Unknown) else (number,), constant=True)
@@ -602,6 +603,8 @@ def _kept_by_method(name: str, tensor: Tensor) -> Tensor:
 
 def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
     """Operations that move dimensions around; a class dimension out of sight stays as wide as it was."""
+    is_turned = name in ("t", "mT", "transpose") and len(tensor.sizes) == 2
+    tensor = tensor.but(sizes=tensor.sizes[::-1] if is_turned else ()) if tensor.sizes else tensor
     places = [world.force(each) for each in given.positional]
     numbers = [place.constant if isinstance(place, Integer) and place.number is not None else None for place in places]
     match name:
@@ -642,8 +645,12 @@ def _where_to(dim: int | None, name: str, numbers: list[int | None]) -> int | No
 def part(world: World, value: Thing, place: int, node: ast.expr) -> Thing:
     """One part of something unpacked."""
     match value:
-        case Items() if place < len(value.elements):
-            return world.force(value.elements[place])
+        case Items():
+            return element_at(world, value, place)
+        case Entries(record=True):
+            return builtin.placed(world, value, place)
+        case Built(what=Class()) if objects.is_ordered(world, value):
+            return objects.field_at(world, value, place)
         case Opaque():
             return replace(value, name=f"{value.name}[{place}]", origin=f"{value.origin}[{place}]")
         case Repeated(start=int(start)):
@@ -660,6 +667,8 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
     match value:
         case Tensor():
             return _sliced(world, value, node, frame)
+        case Entries(record=True) if isinstance(place := world.evaluate(node.slice, frame), Integer):
+            return builtin.placed(world, value, place.number)
         case Entries():
             return builtin.entry(world, value, world.evaluate(node.slice, frame))
         case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
@@ -671,7 +680,7 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
         case Built(what=Class() as cls):
             return _by_getitem(world, value, cls, node, frame)
         case Method(thing=Tensor() as tensor, name="shape"):
-            return _opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
+            return opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):
@@ -683,6 +692,11 @@ def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, fra
     """``vocabulary["<eos>"]`` asks the object; what it cannot say is a number of its own."""
     function = objects.method(world, cls, "__getitem__", built)
     key = world.evaluate(node.slice, frame)
+    if function is None and objects.is_ordered(world, built):
+        if isinstance(key, Integer) and key.number is not None:
+            return objects.field_at(world, built, key.number)
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            return world.attribute(built, key.value)
     if function is not None:
         found = world.call(function, Arguments((Thunk(node.slice, frame),)), node, frame)
         if not isinstance(found, Unknown):
@@ -703,17 +717,20 @@ def _enum_entry(world: World, cls: Class, node: ast.Subscript, frame: Frame) -> 
     return world.attribute(cls, key.value) if isinstance(key, Constant) and isinstance(key.value, str) else cls
 
 
+def element_at(world: World, items: Items, place: int) -> Thing:
+    """One element: from the front, or from the end where that is known."""
+    known = items.elements if items.whole or place >= 0 else items.rear
+    if -len(known) <= place < len(known):
+        return world.force(known[place])
+    return Unknown("the element is not known")
+
+
 def _element_at(world: World, value: Thing, place: Integer | Unknown) -> Thing:
     if isinstance(value, Repeated):
         return world.force(value.element)
     number = place.number if isinstance(place, Integer) else None
-    if (
-        isinstance(value, Items)
-        and number is not None
-        and value.whole
-        and -len(value.elements) <= number < len(value.elements)
-    ):
-        return world.force(value.elements[number])
+    if isinstance(value, Items) and number is not None:
+        return element_at(world, value, number)
     if isinstance(value, Constant) and isinstance(value.value, str) and number is not None:
         return (
             Constant(value.value[number]) if -len(value.value) <= number < len(value.value) else Unknown("past the end")
@@ -735,21 +752,23 @@ def _slice_of_items(world: World, value: Thing, cut: ast.Slice, frame: Frame) ->
 
 def _member(world: World, built: Built, node: ast.Subscript, frame: Frame) -> Thing:
     """A member of a container of modules: by place, by name, or any of them where all are made by one expression."""
-    members = _members(world, built)
-    if members is None:
-        return Unknown(f"the members of {built.label or built.name} are not written out", built.label)
+    held = builtin.contents(world, built)
     key = world.evaluate(node.slice, frame)
-    first = world.force(built.arguments.positional[0]) if built.arguments and built.arguments.positional else None
-    if isinstance(first, Entries):
-        return _labelled(builtin.entry(world, first, key), built)
-    if isinstance(first, Repeated):
-        return _labelled(world.force(first.element), built)
-    number = key.number if isinstance(key, Integer) else None
-    if number is not None and -len(members) <= number < len(members):
-        return _labelled(world.force(members[number]), built)
-    if len(members) == 1:
-        return _labelled(world.force(members[0]), built)
-    return Unknown(f"which member of {built.label or built.name} is taken is open")
+    place = key.number if isinstance(key, Integer) else None
+    match held:
+        case Entries():
+            return _labelled(builtin.entry(world, held, key), built)
+        case Repeated():
+            return _labelled(world.force(held.element), built)
+        case Items() if isinstance(node.slice, ast.Slice):
+            return replace(built, arguments=Arguments((Thunk(node, frame, subscript(world, held, node, frame)),)))
+        case Items() if place is not None:
+            return _labelled(element_at(world, held, place), built)
+        case Items(whole=True, elements=(only,)):
+            return _labelled(world.force(only), built)
+        case Items():
+            return Unknown(f"which member of {built.label or built.name} is taken is open")
+    return Unknown(f"the members of {built.label or built.name} are not written out", built.label)
 
 
 def _labelled(thing: Thing, container: Built) -> Thing:
@@ -828,10 +847,11 @@ def _is_one(node: ast.expr | None) -> bool:
     return False
 
 
-def mixed(world: World, op: ast.operator, left: Thing, right: Thing) -> Thing:
+def mixed(world: World, node: ast.BinOp, left: Thing, right: Thing, frame: Frame) -> Thing:
     """Arithmetic with a tensor: its classes stay, unless two layers meet; a number added moves its range."""
+    op = node.op
     if isinstance(op, ast.MatMult):
-        return Tensor(_tied(world, right))
+        return Tensor(layers.linear(world, Thunk(node.right, frame, right), -1))
     if isinstance(left, Tensor) and isinstance(right, Integer) and isinstance(op, ast.Add | ast.Sub):
         return _shifted(left, right if isinstance(op, ast.Add) else -right)
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
@@ -841,7 +861,8 @@ def mixed(world: World, op: ast.operator, left: Thing, right: Thing) -> Thing:
     if traced:
         return traced[0].but()
     fills = tuple(fill for each in tensors for fill in each.fills)
-    return tensors[0].but(values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills)
+    sizes = tensors[0].sizes if len(tensors) == 1 else ()
+    return tensors[0].but(values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills, sizes=sizes)
 
 
 def _shifted(tensor: Tensor, by: Integer) -> Tensor:
@@ -849,13 +870,3 @@ def _shifted(tensor: Tensor, by: Integer) -> Tensor:
     moved = tuple(value + by for value in tensor.values), tuple(value + by for value in tensor.appended)
     fills = tuple(replace(fill, value=fill.value + by) for fill in tensor.fills)
     return tensor.but(values=moved[0], appended=moved[1], lowest=ends[0], highest=ends[1], fills=fills, weights=())
-
-
-def _tied(world: World, weight: Thing) -> Layer | Unknown:
-    """``hidden @ embed.weight.T``: as many classes as the embedding has entries."""
-    while isinstance(weight, Method) and weight.name in ("T", "t", "mT") and isinstance(weight.thing, Method):
-        weight = weight.thing
-    owner = weight.thing if isinstance(weight, Method) and weight.name == "weight" else None
-    if isinstance(owner, Built) and isinstance(owner.what, External):
-        return _layer(world, owner)
-    return Unknown("a product of matrices makes the logits")

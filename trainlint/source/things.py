@@ -18,8 +18,8 @@ class Frame:
     """One activation of a function, or a module's or a class's body: where names are looked up.
 
     ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first
-    parameter of a method is bound to. ``local`` are the variables of a comprehension. Equal numbers mean the
-    same activation.
+    parameter of a method is bound to. ``local`` are the variables of a comprehension, or of one ``turn`` of a loop.
+    Equal numbers mean the same activation.
     """
 
     module: Module
@@ -29,9 +29,20 @@ class Frame:
     outer: Frame | None = None
     number: int = 0
     local: Mapping[str, Thunk] = field(default_factory=dict)
+    turn: Turn | None = None
 
     def step(self, node: ast.expr | ast.stmt) -> Step:
         return self.module.step(node)
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """One turn of a loop whose turns are all known: which, of what values, and the frame around the loop."""
+
+    loop: ast.For
+    place: int
+    values: tuple[Thunk, ...]
+    around: Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +90,7 @@ class Constant:
 @dataclass(frozen=True, eq=False)
 class Items:
     """A tuple, list or set whose elements are written out; ``whole`` is False where more may come, of which
-    ``tail`` is the last.
+    ``rear`` are the last.
     """
 
     elements: tuple[Thunk, ...]
@@ -88,7 +99,7 @@ class Items:
     name: str = ""
     whole: bool = True
     mutable: bool = False
-    tail: Thunk | None = None
+    rear: tuple[Thunk, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +116,24 @@ class Repeated:
 
 
 @dataclass(frozen=True, eq=False)
+class Later:
+    """The keys of a dictionary that its own scope writes under one name, and where it was read (None: at the end).
+
+    What stands under such a key is the write that reaches the reading.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    frame: Frame
+    use: ast.AST | None
+
+
+@dataclass(frozen=True, eq=False)
 class Entries:
     """A dictionary whose keys are written out; ``whole`` is False where more may come.
 
-    ``changed`` are the keys that something may have written over.
+    ``changed`` are the keys that something may have written over, ``later`` those whose writes can be followed.
+    ``record`` says that its keys are attributes, and that its entries have places: a named tuple, a namespace.
     """
 
     pairs: tuple[tuple[Thunk, Thunk], ...]
@@ -117,6 +142,18 @@ class Entries:
     name: str = ""
     whole: bool = True
     changed: frozenset[object] = frozenset()
+    later: tuple[Later, ...] = ()
+    record: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class TupleClass:
+    """A class of named tuples, made by a call: the names of its fields, and the defaults of the last ones."""
+
+    fields: tuple[str, ...]
+    defaults: tuple[Thunk, ...]
+    node: ast.AST
+    frame: Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +238,9 @@ class Tensor:
     ``layer`` made its classes and ``dim`` is where they are (-1 the last dimension, 1 the channels, None moved out of
     sight). ``values`` are what its real entries take, ``lowest`` and ``highest`` bound them where both are known,
     ``appended`` closes each row, ``weights`` are the numbers it was written out with, ``fills`` what pads or masks it.
-    ``sampled`` says that its entries are predicted classes, ``constant`` that it was made of one value and nothing was
-    written into it yet. ``activation`` is what gave its numbers their meaning; None where nobody knows.
+    ``sizes`` are its dimensions where it was made with them written down. ``sampled`` says that its entries are
+    predicted classes, ``constant`` that it was made of one value and nothing was written into it yet. ``activation`` is
+    what gave its numbers their meaning; None where nobody knows.
     """
 
     layer: Layer | Unknown = UNTRACED
@@ -218,6 +256,7 @@ class Tensor:
     drawn: bool = False
     activation: Activation | None = None
     evidence: tuple[Step, ...] = ()
+    sizes: tuple[Thunk, ...] = ()
 
     def but(self, **changes: object) -> Tensor:
         """The tensor after an operation; what its numbers mean is gone unless ``changes`` says otherwise."""
@@ -241,17 +280,21 @@ class Opaque:
 
 
 Thing = (
-    Integer | Constant | Items | Repeated | Entries | File | External | Class | Function | Partial | Built | Method
-    | Tensor | Opaque | Unknown
+    Integer | Constant | Items | Repeated | Entries | TupleClass | File | External | Class | Function | Partial | Built
+    | Method | Tensor | Opaque | Unknown
 )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A statement, comprehension or handler that binds a dotted name; ``name`` may be a prefix of what was asked."""
+    """A statement, comprehension or handler that binds a dotted name; ``name`` may be a prefix of what was asked.
+
+    ``earlier`` is the loop of which the turn before did it.
+    """
 
     name: str
     node: ast.AST
+    earlier: ast.stmt | None = None
 
 
 def evidence(thing: Thing) -> tuple[Step, ...]:
