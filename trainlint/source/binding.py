@@ -31,20 +31,29 @@ def arguments(world: World, node: ast.Call, frame: Frame) -> Arguments:
     for keyword in node.keywords:
         if keyword.arg is None:
             opened = world.table(world.evaluate(keyword.value, frame))
-            named = _named(world, opened) if isinstance(opened, Entries) and opened.whole else None
+            named = _named(world, opened, keyword.value, frame) if isinstance(opened, Entries) else None
             via = Thunk(keyword.value, frame)
             hidden += [] if named is not None else [via]
             keywords.update({key: replace(thunk, via=via) for key, thunk in (named or {}).items()})
     return Arguments(tuple(positional), keywords, tuple(stars), tuple(hidden))
 
 
-def _named(world: World, entries: Entries) -> dict[str, Thunk] | None:
+def _named(world: World, entries: Entries, node: ast.expr, frame: Frame) -> dict[str, Thunk] | None:
+    """What ``**entries`` passes, if all of it is known: what its own scope writes into it included."""
+    if not entries.whole and (entries.changed or not entries.later):
+        return None
     named: dict[str, Thunk] = {}
     for key, value in entries.pairs:
         known = world.force(key)
         if not (isinstance(known, Constant) and isinstance(known.value, str)):
             return None
         named[known.value] = value
+    for name in dict.fromkeys(name for later in entries.later for name in later.keys):
+        found = world.entry(entries, Constant(name))
+        if not isinstance(found, Unknown):
+            named[name] = Thunk(node, frame, found)
+        elif name in named:
+            return None
     return named
 
 

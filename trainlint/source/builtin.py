@@ -48,6 +48,21 @@ MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
 MOST_TURNS = 4
+KINDS = {
+    "torch.Tensor": "tensor",
+    "builtins.tuple": "tuple",
+    "builtins.list": "list",
+    "builtins.dict": "dict",
+    "builtins.str": "str",
+    "builtins.float": "float",
+}
+PARALLEL = {
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel",
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+}
+"""Wrappers that the evaluator looks through: what it sees is never one of them."""
 
 
 def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
@@ -433,11 +448,57 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
             return _zipped(world, first, second, node, frame)
         case "getattr", [thing, Constant(value=str(attribute)), *_]:
             return world.attribute(thing, attribute)
+        case "isinstance", [thing, kind]:
+            known = _is_instance(world, thing, kind)
+            return Constant(known) if known is not None else None
+        case "hasattr", [Built() as thing, Constant(value=str(attribute))]:
+            return _has(world, thing, attribute)
         case "bool", [thing]:
             return thing if isinstance(thing, Constant) and isinstance(thing.value, bool) else None
         case "str", [Constant(value=str())]:
             return values[0]
     return None
+
+
+def _is_instance(world: World, thing: Thing, kind: Thing) -> bool | None:
+    """What ``isinstance`` says for sure."""
+    if isinstance(kind, Items):
+        answers = [_is_instance(world, thing, world.force(each)) for each in kind.elements]
+        return True if True in answers else None if None in answers or not kind.whole else False
+    match thing, kind:
+        case Built(what=Class() as cls), Class():
+            return any(isinstance(each, Class) and each.node is kind.node for each in objects.lineage(world, cls))
+        case Built(what=External(name=name)), External():
+            return True if name == kind.name else False if kind.name in PARALLEL else None
+        case Built(what=Class() as cls), External():
+            bases = {each.name for each in objects.lineage(world, cls) if isinstance(each, External)}
+            return True if kind.name in bases else False if {kind.name} <= {*PARALLEL, *KINDS} else None
+        case _, External(name=name) if name in KINDS:
+            return _is_of_kind(thing, KINDS[name])
+    return None
+
+
+def _is_of_kind(thing: Thing, kind: str) -> bool | None:
+    match thing:
+        case Tensor():
+            return kind == "tensor"
+        case Entries():
+            return kind == "dict" if not thing.record else False if kind != "tuple" else None
+        case Items():
+            return kind == ("list" if thing.mutable else "tuple")
+        case Constant():
+            return kind == type(thing.value).__name__ if not thing.assumed else None
+    return None
+
+
+def _has(world: World, thing: Built, name: str) -> Constant | None:
+    """Whether an object has an attribute; one that no class of it says anything of is open, but for a wrapper's own."""
+    if isinstance(thing.what, External):
+        return Constant(False) if name == "module" and thing.what.name not in PARALLEL else None
+    own = [each for each in objects.lineage(world, thing.what) if isinstance(each, Class)]
+    if objects.method(world, thing.what, name, thing) is not None:
+        return Constant(True)
+    return Constant(False) if name == "module" and not any(name in each.module.attributes for each in own) else None
 
 
 def expression(node: ast.AST) -> ast.expr:

@@ -16,6 +16,7 @@ from trainlint.source.things import (
     Built,
     Class,
     Constant,
+    External,
     Frame,
     Function,
     Opaque,
@@ -25,7 +26,7 @@ from trainlint.source.things import (
     Thunk,
     identity,
 )
-from trainlint.source.world import MOST_CALLERS, World
+from trainlint.source.world import MOST_CALLERS, Impossible, World
 from trainlint.value import Unknown
 
 APPLIED = ("forward", "__call__")
@@ -195,8 +196,20 @@ def calls_of(world: World, name: str, node: ast.AST, near: Module) -> Iterator[C
             call = module.parents.get(callable)
             if not isinstance(call, ast.Call) or call.func is not callable:
                 continue
-            if _is(world.apart().evaluate(callable, world.open_frame(module, call)), node):
+            thing = world.apart().evaluate(callable, world.open_frame(module, call))
+            if _is(thing, node) or _is_overridden(world, thing, node, near):
                 yield Caller(call, module)
+
+
+def _is_overridden(world: World, thing: Thing, node: ast.AST, near: Module) -> bool:
+    """``self.step()`` in a base class calls what a derived class makes of ``step``."""
+    holder = near.parents.get(node)
+    if not isinstance(thing, Function) or thing.owner is None or not isinstance(holder, ast.ClassDef):
+        return False
+    own = Class(holder, near, world.open_frame(near, holder))
+    return own.node is not thing.owner.node and any(
+        isinstance(each, Class) and each.node is thing.owner.node for each in objects.lineage(world, own)
+    )
 
 
 def _is(thing: Thing, node: ast.AST) -> bool:
@@ -262,11 +275,22 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     while isinstance(called, Partial):
         given, called = given.after(called.arguments), called.callable
     if isinstance(called, Function) and called.node is not function:
-        return None
+        raise Impossible
+    if isinstance(called, Built) and function.name in APPLIED:  # type: ignore[union-attr]
+        _require(world, called, frame, function)
     receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number)
+
+
+def _require(world: World, called: Built, frame: Frame, function: FunctionNode) -> None:
+    """This path is none if what is called here is no object of the class whose method a frame runs."""
+    holder = frame.module.parents.get(function)
+    if isinstance(called.what, External):
+        raise Impossible
+    if not any(isinstance(each, Class) and each.node is holder for each in objects.lineage(world, called.what)):
+        raise Impossible
 
 
 def _applications(world: World, module: Module, function: FunctionDef) -> Iterator[Caller]:
@@ -281,7 +305,8 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
             func = call.func
             callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
             thing = world.apart().evaluate(callable, world.open_frame(where, call))
-            if isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls:
+            is_own = isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls
+            if is_own or isinstance(thing, Opaque):
                 yield Caller(call, where)
 
 

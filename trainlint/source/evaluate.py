@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import replace
 
-from trainlint.knowledge import canonical
+from trainlint.knowledge import SIGNATURES, canonical
 from trainlint.source import (
     activations,
     arithmetic,
@@ -45,10 +45,13 @@ from trainlint.source.things import (
     Turn,
     backed,
 )  # fmt: skip
-from trainlint.source.world import Path, World
+from trainlint.source.world import Impossible, Path, World
 from trainlint.value import Integer, Unknown
 
 APPLIED = ("forward", "__call__")
+RESTORED = frozenset({"load()", "load()['model']", "load().model", "load()['net']"})
+"""A model out of a file has the layers of the code that wrote it: this code, on another path."""
+
 SEVERAL = Unknown("it changes with each turn of a loop")
 MOST_UNROLLED = 64
 """A loop of more turns than this is not followed turn by turn."""
@@ -502,14 +505,7 @@ class Evaluator(World):
                     f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence
                 )
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
-                whole = name in ("data", "logits", "values")
-                return (
-                    thing
-                    if whole
-                    else thing.but(
-                        dim=None, sizes=thing.sizes[::-1], activation=activations.along(thing, lambda _: None)
-                    )
-                )
+                return thing if name in ("data", "logits", "values") else tensors.turned(thing)
             case Unknown() if name in activations.OPEN_METHODS:
                 return Method(thing, name)
             case Unknown():
@@ -520,7 +516,7 @@ class Evaluator(World):
         """An attribute of an object of the project, or of the library's module that its class extends."""
         found = settings.of_object(self, thing, name, objects.attribute_of(self, thing, name))
         inherited = objects.library_base(self, thing) if isinstance(found, Method) and found.thing is thing else None
-        if inherited is not None and inherited.what.name in tensors.APPLICABLE:
+        if inherited is not None and inherited.what.name in SIGNATURES:
             return tensors.library_attribute(self, inherited, name)
         return found
 
@@ -682,6 +678,10 @@ class Evaluator(World):
                 return tensors.apply(self, thing, arguments, node, frame)
             case Method():
                 return tensors.method_call(self, thing, arguments, node, frame)
+            case Constant(value=None) if not self.renews:
+                raise Impossible
+            case Opaque() if thing.name in RESTORED and not self.renews:
+                raise Impossible
             case Opaque() if thing.name.endswith(".get") and len(arguments.positional) == 2:
                 return self._got(thing, arguments)
             case Opaque():
@@ -737,6 +737,9 @@ class Evaluator(World):
     def table(self, thing: Thing) -> Thing:
         held = settings.held(self, thing) if isinstance(thing, Built) and isinstance(thing.what, Class) else None
         return held if held is not None else thing
+
+    def entry(self, thing: Entries, key: Thing) -> Thing:
+        return builtin.entry(self, thing, key)
 
     def integer(self, thing: Thing) -> Integer | Unknown:
         return arithmetic.integer(thing, self.workspace.values)

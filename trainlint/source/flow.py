@@ -21,7 +21,9 @@ MOST_PLACES = 400
 """A search that has looked at this many places gives up: what it found is still confirmed one by one."""
 
 MOST_NAMESAKES = 3
-HANDED_BACK = frozenset({"functools.partial", "builtins.dict", "builtins.list", "builtins.tuple"})
+HANDED_BACK = frozenset(
+    {"functools.partial", *(f"builtins.{name}" for name in ("dict", "list", "tuple", "zip", "enumerate", "reversed"))}
+)
 """Functions whose result holds their arguments."""
 
 FunctionDef = ast.FunctionDef
@@ -87,7 +89,15 @@ def _follow(search: Search, module: Module, node: ast.AST) -> None:
                 if not (isinstance(call, ast.Call) and _passed(search, module, call, parent)):
                     return
                 parent = call
+            case ast.Attribute(attr="items" | "values" | "get"):
+                pass
             case ast.Attribute(attr=attr) if attr not in torch.SELF_METHODS and attr not in APPLIES:
+                return
+            case ast.For(iter=over) | ast.AsyncFor(iter=over) if over is node:
+                _looped(search, module, parent)
+                return
+            case ast.comprehension(iter=over) if over is node:
+                _looped(search, module, parent)
                 return
             case ast.Compare() | ast.BinOp() | ast.UnaryOp():
                 return
@@ -123,6 +133,14 @@ def _kept(search: Search, module: Module, node: ast.Assign | ast.AnnAssign | ast
         if isinstance(place, ast.Subscript):
             word = (dotted(place.value) or "").rpartition(".")[2]
             _occurrences(search, Name(word, module, module.scope(statement(module, node))))
+
+
+def _looped(search: Search, module: Module, loop: ast.For | ast.AsyncFor | ast.comprehension) -> None:
+    """Each turn of a loop over the container gives it to the loop's variables."""
+    holder = module.parents[loop] if isinstance(loop, ast.comprehension) else module.scope(loop)
+    for target in targets(loop.target):
+        if isinstance(target, ast.Name):
+            _occurrences(search, Name(target.id, module, holder))
 
 
 def _variable(word: str, module: Module, scope: ast.AST) -> Name:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final
-from trainlint.source.summary import bound, dotted
+from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import (
     Arguments,
     Binding,
@@ -295,7 +295,7 @@ def initialisers(world: World, built: Built) -> Iterator[tuple[Class, Frame]]:
             continue
         frame = entered(world, init, each, built, given, node)
         yield each, frame
-        upward = call_of_base(init)
+        upward = call_of_base(each.module, init)
         if upward is None:
             return
         given = _passed_on(world, upward, frame)
@@ -309,8 +309,8 @@ def library_base(world: World, built: Built) -> Built | None:
     if len(bases) != 1:
         return None
     given, node, frame = built.arguments, built.node, built.frame
-    for _, inner in initialisers(world, built):
-        upward = call_of_base(function(inner))
+    for owner, inner in initialisers(world, built):
+        upward = call_of_base(owner.module, function_of(inner))
         if upward is None:
             return None
         given, node, frame = _passed_on(world, upward, inner), upward, inner
@@ -332,15 +332,22 @@ def entered(
     return Frame(owner.module, function, given, receiver, class_frame(world, owner), number)
 
 
-def call_of_base(init: FunctionDef) -> ast.Call | None:
+def call_of_base(module: Module, init: FunctionDef) -> ast.Call | None:
     """``super().__init__(...)`` or ``Base.__init__(self, ...)``."""
+    key = ("call of base", init)
+    if key not in module.kept:
+        module.kept[key] = next(_calls_of_base(init), None)
+    known = module.kept[key]
+    return known if isinstance(known, ast.Call) else None
+
+
+def _calls_of_base(init: FunctionDef) -> Iterator[ast.Call]:
     for node in ast.walk(init):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
-                return node
+                yield node
             case ast.Call(func=ast.Attribute(value=ast.Name(), attr="__init__"), args=[ast.Name(id="self"), *_]):
-                return node
-    return None
+                yield node
 
 
 def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
@@ -385,10 +392,24 @@ def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
 
 def _base_is_last(owner: Class, init: FunctionDef, name: str) -> bool:
     """Whether the ``__init__`` of the base runs after an attribute is written, and may write it again."""
-    upward = call_of_base(init)
     path = f"{_first(init)}.{name}"
-    writes = (node.lineno for node in ast.walk(init) if isinstance(node, ast.stmt) and path in bound(node))
-    return upward is not None and path in owner.module.stored and max(writes, default=upward.lineno) < upward.lineno
+    if path not in owner.module.stored:
+        return False
+    upward = call_of_base(owner.module, init)
+    return upward is not None and _last_write(owner.module, init).get(path, upward.lineno) < upward.lineno
+
+
+def _last_write(module: Module, function: FunctionDef) -> Mapping[str, int]:
+    """The last line at which a function writes each place."""
+    known = module.kept.get(("last writes", function))
+    if isinstance(known, dict):
+        return known
+    found: dict[str, int] = {}
+    for node in ast.walk(function):
+        for name in bound(node) if isinstance(node, ast.stmt) else ():
+            found[name] = max(getattr(node, "lineno", 0), found.get(name, 0))
+    module.kept["last writes", function] = found
+    return found
 
 
 def function_of(frame: Frame) -> FunctionDef:
@@ -504,8 +525,13 @@ def replaced(world: World, built: Built, name: str) -> bool:
 def _doubted(world: World, built: Built, value: Thing) -> Thing:
     """An attribute that ``setattr`` with an open name may have written over."""
     assert isinstance(built.what, Class), "an object of the project"
+    is_module = (
+        isinstance(value, Built) and isinstance(value.what, External) and value.what.name.startswith("torch.nn.")
+    )
     classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
     for module, statement in by_any_name(world, classes):
+        if is_module and getattr(module.scope(statement), "name", "") == "__init__":
+            continue
         if not isinstance(value, Integer | Constant):
             return Unknown(f"setattr in line {statement.lineno} may write over it")
         value = assumed_by(value, module.step(statement))

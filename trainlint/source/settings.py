@@ -366,7 +366,7 @@ def held(world: World, built: Built) -> Entries | None:
         return known
     given = built.arguments
     if init is not None and frame is not None:
-        upward = objects.call_of_base(init)
+        upward = objects.call_of_base(frame.module, init)
         given = arguments(world, upward, frame) if upward is not None else None
     made = builtin.call(world, "dict", given, built.node, built.frame) if given is not None else None
     return made if isinstance(made, Entries) else None

@@ -101,6 +101,9 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
         given = library_argument(built.arguments, built.what.name, name)
         if isinstance(given, Thunk):
             return world.force(given)
+        default = signature.defaults.get(name)
+        if given is None and isinstance(default, int):
+            return Integer.exact(default)
     if name in ("module", "_orig_mod", "data"):
         return built
     return Method(built, name)
@@ -582,6 +585,8 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         return joins.split(world, tensor, name, given, node, frame)
     if name in ("matmul", "mm", "bmm") and given.positional:
         return Tensor(layers.linear(world, given.positional[0], -1))
+    if name == "size" and len(given.positional) == 1:
+        return _size(tensor, world.integer(world.force(given.positional[0])), node, frame)
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
         return Method(tensor, name) if name == "shape" else opaque(f"tensor.{name}", node, frame)
     if name in ("fill_", "zero_") and (given.positional or name == "zero_"):
@@ -599,6 +604,19 @@ def _kept_by_method(name: str, tensor: Tensor) -> Tensor:
     if name.removesuffix("_") in known_activations.BOUNDING:
         return activations.bounded(tensor)
     return _same(tensor, name) if name.removesuffix("_") in known_activations.SAME_METHODS else tensor.but()
+
+
+def turned(tensor: Tensor) -> Tensor:
+    """``tensor.T``: its classes are out of sight."""
+    return tensor.but(dim=None, sizes=tensor.sizes[::-1], activation=activations.along(tensor, lambda _: None))
+
+
+def _size(tensor: Tensor, place: Integer | Unknown, node: ast.AST, frame: Frame) -> Thing:
+    """One size of a tensor: that of its class dimension is its layer's width."""
+    at = place.number if isinstance(place, Integer) else None
+    if at is not None and at == tensor.dim and not isinstance(tensor.layer, Unknown):
+        return tensor.layer.classes
+    return opaque("tensor.size", node, frame)
 
 
 def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
@@ -679,8 +697,9 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return _enum_entry(world, value, node, frame)
         case Built(what=Class() as cls):
             return _by_getitem(world, value, cls, node, frame)
-        case Method(thing=Tensor() as tensor, name="shape"):
-            return opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
+        case Method(thing=Tensor() as tensor, name="shape" | "size"):
+            assert isinstance(tensor, Tensor), "matched"
+            return _size(tensor, world.integer(world.evaluate(node.slice, frame)), node, frame)
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):
@@ -837,7 +856,8 @@ def _may_hit(tensor: Tensor, place: int, count: int, has_dots: bool, each: ast.e
     if tensor.dim == 1:
         return place == 1
     shift = isinstance(each, ast.Slice) and _is_one(each.lower) and _is_one(each.upper)
-    return place >= 2 or not shift
+    is_last = place == count - 1 or tensor.dim is None
+    return is_last and (place >= 2 or not shift)
 
 
 def _is_one(node: ast.expr | None) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from trainlint.source.summary import Module
-from trainlint.source.things import Arguments, Binding, Frame, Thing, Thunk
+from trainlint.source.things import Arguments, Binding, Entries, Frame, Thing, Thunk
 from trainlint.source.workspace import Workspace
 from trainlint.value import Integer, Step, Unknown
 
@@ -162,6 +162,9 @@ class World(ABC):
 
     @abstractmethod
     def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing: ...
+
+    @abstractmethod
+    def entry(self, thing: Entries, key: Thing) -> Thing: ...
 
     @abstractmethod
     def turn(self, target: ast.expr, value: Thing, frame: Frame, place: int) -> Frame: ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from trainlint.source.summary import ANY_KEY, Module, dotted
 from trainlint.source.things import Built, Class, Thing
-from trainlint.source.world import Budget, Path, World
+from trainlint.source.world import Budget, Impossible, Path, World
 
 FEW_STEPS = 800
 """Expressions that may be looked at to find out whose attribute a statement writes."""
@@ -125,7 +126,8 @@ def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.Cla
     cls = _class(world.apart().evaluate(target, frame))
     if cls is None:
         # Its own small budget, not the asker's: what is found must not depend on who asks.
-        cls = _class(type(world)(world.workspace, Path(), Budget(FEW_STEPS)).evaluate(target, frame))
+        with suppress(Impossible):
+            cls = _class(type(world)(world.workspace, Path(), Budget(FEW_STEPS)).evaluate(target, frame))
     return cls in nodes
 
 

@@ -255,7 +255,7 @@ def _base(world: World, cls: Class, built: Built) -> tuple[str, Arguments]:
         if isinstance(each, Class) and not _masks_only(each):
             return "", Arguments()
     for _, frame in initialisers(world, built):
-        upward = call_of_base(frame.function) if isinstance(frame.function, ast.FunctionDef) else None
+        upward = call_of_base(frame.module, frame.function) if isinstance(frame.function, ast.FunctionDef) else None
         given = arguments(world, upward, frame) if upward else None
     return (name, given) if given is not None else ("", Arguments())
 

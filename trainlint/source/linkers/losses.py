@@ -30,8 +30,8 @@ from trainlint.source.linkers.site import (
     standing,
     trains,
 )
-from trainlint.source.objects import lineage, method, methods
-from trainlint.source.summary import Module
+from trainlint.source.objects import library_base, lineage, method, methods
+from trainlint.source.summary import Module, last
 from trainlint.source.things import (
     Arguments,
     Built,
@@ -93,15 +93,29 @@ def _sites_of_loss(world: World, module: Module, node: ast.expr, word: str) -> I
 
 
 def _sites_of_subclass(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
-    """The calls of what the project derives from a known loss."""
+    """The calls of what the project derives from a known loss, and those that hand on to the loss itself."""
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and _is_handed_on(call):
+            yield Site(call, module)
     for made in callers.constructions(world, Class(node, module, world.open_frame(module, node))):
         for call, where in applications(world, made.module, made.node).items():
             yield Site(call, where)
 
 
+def _is_handed_on(call: ast.Call) -> bool:
+    """``super().forward(...)``, or calling it."""
+    match call.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="forward" | "__call__"):
+            return True
+    return False
+
+
 def facts(world: World, site: Site) -> Iterator[Fact]:
     """What one world shows at a site; nothing if it is no loss and no metric after all."""
     frame = standing(world, site)
+    if _is_handed_on(site.call):
+        yield from _inherited(world, site, frame)
+        return
     called = world.evaluate(callable_of(site.call), frame)
     known = application(world, called, site.call, frame, KNOWN)
     fact: Fact | None = None
@@ -110,22 +124,52 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     elif known is not None:
         fact = _judgeable(world, known, site, frame)
     elif isinstance(called, Built) and isinstance(called.what, Class):
-        fact = _derived(world, called, called.what, site)
+        fact = _derived(world, called, called.what, site, frame)
     elif isinstance(called, Function | External):
         fact = _own_metric(world, called, site, frame)
     if fact is not None:
         yield fact
 
 
-def _derived(world: World, called: Built, cls: Class, site: Site) -> Loss | None:
-    """A class of the project that extends a known loss: what it makes of it is not followed, and that is said."""
+def _inherited(world: World, site: Site, frame: Frame) -> Iterator[Fact]:
+    """A class of the project hands on to the loss that it extends."""
+    _, receiver = callers.owner(world, frame)
+    inherited = library_base(world, receiver) if _is_own(receiver) and isinstance(receiver, Built) else None
+    if inherited is not None and inherited.what.name in LOSSES | CTC:
+        given = arguments(world, site.call, frame)
+        known = Applied(inherited.what.name, given, inherited.arguments, inherited.node, inherited.frame)
+        fact = _judgeable(world, known, site, frame)
+        if fact is not None:
+            yield fact
+
+
+def _is_own(thing: Thing | None) -> bool:
+    return isinstance(thing, Built) and isinstance(thing.what, Class)
+
+
+def _derived(world: World, called: Built, cls: Class, site: Site, frame: Frame) -> Fact | None:
+    """A class of the project that extends a known loss: one that leaves its ``forward`` alone is that loss."""
+    inherited = library_base(world, called)
     bases = (each.name for each in lineage(world, cls) if isinstance(each, External))
-    base = next((name for name in bases if name in LOSSES), None)
+    base = next((name for name in bases if name in LOSSES | CTC), None)
     if base is None:
+        return None
+    own = method(world, cls, "forward", called) or method(world, cls, "__call__", called)
+    if own is None and inherited is not None:
+        given = arguments(world, site.call, frame)
+        known = Applied(base, given, inherited.arguments, inherited.node, inherited.frame)
+        return _judgeable(world, known, site, frame)
+    if own is not None and _is_followed(own):
         return None
     why = Unknown(f"{cls.name} extends {base.rpartition('.')[2]}, and what it changes is not followed")
     span = site.module.span(site.call)
     return Loss(span, span, None, (), (), cls.name, why, why, is_default=False, job=None, targets=why)
+
+
+def _is_followed(own: Function) -> bool:
+    """Whether a ``forward`` hands on to a known loss by a call that is judged itself."""
+    calls = (each for each in ast.walk(own.node) if isinstance(each, ast.Call))
+    return any(_is_handed_on(call) or last(call.func) in FUNCTIONS for call in calls)
 
 
 def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:

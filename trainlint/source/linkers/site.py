@@ -12,7 +12,7 @@ from trainlint.source import callers
 from trainlint.source.binding import argument, arguments
 from trainlint.source.flow import applications
 from trainlint.source.objects import marks
-from trainlint.source.summary import Module, dotted
+from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.span import Span
@@ -76,8 +76,16 @@ def applying(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
     construction = call_of(module, node)
     for call, where in applications(world, module, construction or node).items():
         yield Site(call, where)
+        if construction is None and _is_class(node):
+            for use, place in applications(world, where, call).items():
+                yield Site(use, place)
     if construction is not None:
         yield Site(construction, module)
+
+
+def _is_class(node: ast.expr) -> bool:
+    """Whether a name is spelled as a class: what is called under another name then makes an object."""
+    return last(node)[:1].isupper()
 
 
 def callable_of(call: ast.Call) -> ast.expr:
