@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
+from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import inputs, label_masks, losses
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
@@ -40,21 +41,56 @@ LINKERS = (
 )
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What was said of one place, and the stretch of the journal that it rests on.
+
+    ``site`` is the place; None for the choice of a file's sites itself, which says nothing.
+    """
+
+    path: str
+    site: Span | None
+    facts: tuple[Fact, ...]
+    stretch: tuple[int, int]
+
+
 def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
     """Every fact of these files; a fault at one site leaves the others alone."""
+    for judged in judgements(workspace, files):
+        yield from judged.facts
+
+
+def judgements(workspace: Workspace, files: Sequence[str]) -> Iterator[Judged]:
+    """Every verdict of these files, beside what decides of which places there is one."""
     done: set[tuple[str, int]] = set()
-    world = Evaluator(workspace, Path(), None)
     for path in files:
-        module = workspace.module(path)
+        start, module = len(workspace.journal), workspace.module(path)
         if isinstance(module, Fault):
             span = Span(path, module.row, module.column)
-            yield Unreadable(span, span, None, (), (), module.reason)
+            fault = Unreadable(span, span, None, (), (), module.reason)
+            yield Judged(path, span, (fault,), (start, len(workspace.journal)))
         elif not module.is_test:
             for linker in LINKERS:
-                for site in linker.sites(world, module):
-                    if (linker.doing, id(site.node)) not in done:
-                        done.add((linker.doing, id(site.node)))
-                        yield from _guarded(workspace, linker, site)
+                yield from _judged(workspace, linker, module, done)
+
+
+def rests_on(workspace: Workspace, judged: Judged) -> Dependencies:
+    """The files and the queries, empty answers included, outside of which nothing can change a verdict."""
+    return workspace.journal.between(*judged.stretch)
+
+
+def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tuple[str, int]]) -> Iterator[Judged]:
+    start = len(workspace.journal)
+    workspace.module(module.path)
+    sites = tuple(linker.sites(Evaluator(workspace, Path(), None), module))
+    yield Judged(module.path, None, (), (start, len(workspace.journal)))
+    for site in sites:
+        if (linker.doing, id(site.node)) not in done:
+            done.add((linker.doing, id(site.node)))
+            start = len(workspace.journal)
+            workspace.module(site.module.path)
+            facts = tuple(_guarded(workspace, linker, site))
+            yield Judged(module.path, site.span, facts, (start, len(workspace.journal)))
 
 
 def with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os.path
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from trainlint.source.journal import Answers, Dependencies, File, Journal, Kind, Query
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, Fault, parse, rows
 
@@ -50,24 +52,28 @@ class Workspace:
         self._known = frozenset(files)
         self._bytes: dict[str, bytes | Fault] = {}
         self._modules: dict[str, Module | Fault] = {}
-        self._found: dict[tuple[str, str], Module | None] = {}
-        self._mentions: dict[tuple[str, str], tuple[Module, ...]] = {}
-        self._webs: dict[str, tuple[str, ...]] = {}
+        self._answered: dict[Query, tuple[str, ...]] = {}
         self._files: dict[str, list[str]] = {}
         self._held: dict[str, frozenset[str]] = {}
         self._words: dict[bytes, tuple[int, ...]] | None = None
         self._written: dict[str, list[str]] | None = None
         self._names: dict[tuple[object, ...], int] = {}
-        self.answers: dict[tuple[object, ...], object] = {}
+        self.journal = Journal()
+        self.answers = Answers(self.journal)
 
     def data(self, path: str) -> bytes | Fault:
+        """The bytes of a file that a verdict reads."""
+        self.journal.note(File(path))
+        return self._data(path)
+
+    def _data(self, path: str) -> bytes | Fault:
         if path not in self._bytes:
             self._bytes[path] = self._read(path)
         return self._bytes[path]
 
     def _text(self, path: str) -> bytes:
         """The bytes of a file to search in; none of a file that cannot be read."""
-        data = self.data(path)
+        data = self._data(path)
         return data if isinstance(data, bytes) else b""
 
     def exists(self, path: str) -> bool:
@@ -76,12 +82,16 @@ class Workspace:
         return isinstance(data, bytes) or data.reason != MISSING
 
     def module(self, path: str) -> Module | Fault:
+        self.journal.note(File(path))
+        return self._module(path)
+
+    def _module(self, path: str) -> Module | Fault:
         if path not in self._modules:
             self._modules[path] = self._parsed(path)
         return self._modules[path]
 
     def _parsed(self, path: str) -> Module | Fault:
-        data = self.data(path)
+        data = self._data(path)
         if isinstance(data, Fault):
             return data
         tree = parse(data, path)
@@ -93,47 +103,93 @@ class Workspace:
         A word that more than ``MOST_FILES`` files hold is looked for only in the folder of the file that asks: to read
         a large project for a common word costs more than it tells.
         """
+        query = Query(Kind.MENTIONS, (word, os.path.dirname(near)))
+        return tuple(self._modules_of(self._asked(query)))
+
+    def _asked(self, query: Query) -> tuple[str, ...]:
+        """The answer to a query, noted."""
+        self.journal.note(query)
+        return self.answer(query)
+
+    def answer(self, query: Query) -> tuple[str, ...]:
+        """The files that a query asks for, in their order."""
+        if query not in self._answered:
+            self._answered[query] = tuple(self._found_for(query))
+        return self._answered[query]
+
+    def _found_for(self, query: Query) -> Iterable[str]:
+        first, second = query.words
+        match query.kind:
+            case Kind.MENTIONS:
+                return self._mentioning(first, second)
+            case Kind.BOTH:
+                return self._with_both(first, second)
+            case Kind.CHANGING:
+                return self._changing(first, second)
+            case Kind.WRITERS:
+                return self._writing(first, second)
+            case Kind.HOLDS:
+                return [second] if self._holds(second, first) else []
+            case Kind.FIND:
+                return self._places(first, second)
+            case Kind.WEB:
+                return self._web(first)
+
+    def _modules_of(self, paths: Iterable[str]) -> Iterator[Module]:
+        for path in paths:
+            module = self.module(path)
+            if isinstance(module, Module):
+                yield module
+
+    def state(self, dependencies: Dependencies) -> str:
+        """A fingerprint of everything that a verdict rests on: as long as it stays, so does the verdict."""
+        state = hashlib.sha256()
+        for path in sorted(dependencies.files):
+            data = self._data(path)
+            state.update(repr((path, self._name(path), data if isinstance(data, bytes) else data.reason)).encode())
+        for query in sorted(dependencies.queries, key=lambda query: (query.kind.value, query.words)):
+            state.update(repr((query.kind.value, query.words, self.answer(query))).encode())
+        return state.hexdigest()
+
+    def _mentioning(self, word: str, folder: str) -> list[str]:
         files = self._holding(word)
-        folder = os.path.dirname(near) if len(files) > MOST_FILES else ""
-        if (word, folder) not in self._mentions:
-            kept = [path for path in files if os.path.dirname(path) == folder][:MOST_FILES] if folder else files
-            modules = (self.module(path) for path in kept)
-            self._mentions[word, folder] = tuple(module for module in modules if isinstance(module, Module))
-        return self._mentions[word, folder]
+        if len(files) <= MOST_FILES:
+            return files
+        return [path for path in files if os.path.dirname(path) == folder][:MOST_FILES]
 
     def mentions_both(self, word: str, other: str) -> Iterator[Module]:
         """The modules whose text holds both words, ``MOST_FILES`` at most."""
+        return self._modules_of(self._asked(Query(Kind.BOTH, (word, other))))
+
+    def _with_both(self, word: str, other: str) -> list[str]:
         second = set(self._holding(other))
-        for path in [path for path in self._holding(word) if path in second][:MOST_FILES]:
-            module = self.module(path)
-            if isinstance(module, Module):
-                yield module
+        return [path for path in self._holding(word) if path in second][:MOST_FILES]
 
     def changing(self, word: str, home: str) -> Iterator[Module]:
         """The modules that may write into a container which they know by this name, from a module called ``home``."""
+        return self._modules_of(self._asked(Query(Kind.CHANGING, (word, home))))
+
+    def _changing(self, word: str, home: str) -> list[str]:
         change = re.compile(rb"\b" + re.escape(word.encode()) + rb"(?:\s|\\|#.*)*[.\[+*|&^-]")
         second = set(self._holding(home))
         held = [path for path in self._holding(word) if path in second and change.search(self._text(path))]
-        for path in held[:MOST_FILES]:
-            module = self.module(path)
-            if isinstance(module, Module):
-                yield module
+        return held[:MOST_FILES]
 
     def writers(self, name: str, owner: str) -> Iterator[Module]:
         """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most.
 
         An attribute that many files write is looked for only in those that mention the class of its owner.
         """
+        return self._modules_of(self._asked(Query(Kind.WRITERS, (name, owner))))
+
+    def _writing(self, name: str, owner: str) -> list[str]:
         if self._written is None:
             self._written = self._survey()
         paths = self._written.get(name, [])
         if len(paths) > FEW_FILES:
             knowing = set(self._holding(owner))
             paths = [path for path in paths if path in knowing]
-        for path in paths[:MOST_FILES]:
-            module = self.module(path)
-            if isinstance(module, Module):
-                yield module
+        return paths[:MOST_FILES]
 
     def _survey(self) -> dict[str, list[str]]:
         """The files that write each attribute, by their bytes alone: one pass, since every attribute is asked for."""
@@ -146,6 +202,9 @@ class Workspace:
 
     def holds(self, path: str, word: str) -> bool:
         """Whether the text of a file holds a word."""
+        return bool(self._asked(Query(Kind.HOLDS, (word, path))))
+
+    def _holds(self, path: str, word: str) -> bool:
         if word not in self._held:
             self._held[word] = frozenset(self._holding(word))
         return path in self._held[word]
@@ -179,33 +238,31 @@ class Workspace:
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The project's module of that name, as the importing file would find it."""
-        folder = os.path.dirname(importer.path)
-        key = (name, folder)
-        if key not in self._found:
-            modules = (self.module(path) for path in self._places(name, folder)) if name else ()
-            self._found[key] = next((module for module in modules if isinstance(module, Module)), None)
-        return self._found[key]
+        places = self._asked(Query(Kind.FIND, (name, os.path.dirname(importer.path)))) if name else ()
+        return next(self._modules_of(places), None)
 
     def locate(self, name: str, importer: Module) -> str | None:
         """The path of a module, found without reading it."""
-        return next(self._places(name, os.path.dirname(importer.path)), None) if name else None
+        return next(iter(self._asked(Query(Kind.FIND, (name, os.path.dirname(importer.path))))), None) if name else None
 
     def web(self, path: str) -> tuple[str, ...]:
         """The file and all that ``from ... import *`` may bring into it, found by their bytes alone."""
-        if path not in self._webs:
-            web = {path: None}
-            waiting = [path]
-            while waiting:
-                new = [other for other in self._starred(waiting.pop()) if other not in web]
-                web.update(dict.fromkeys(new))
-                waiting += new
-            self._webs[path] = tuple(web)
-        return self._webs[path]
+        return self._asked(Query(Kind.WEB, (path, "")))
+
+    def _web(self, path: str) -> tuple[str, ...]:
+        web = {path: None}
+        waiting = [path]
+        while waiting:
+            new = [other for other in self._starred(waiting.pop()) if other not in web]
+            web.update(dict.fromkeys(new))
+            waiting += new
+        return tuple(web)
 
     def exports(self, path: str, name: str) -> bool:
         """Whether ``import *`` may take a name from a file, by its bytes alone."""
         if not self.holds(path, name):
             return False
+        self.journal.note(File(path))
         data = self._text(path)
         listed = LISTED.findall(data) if data.count(b"__all__") == 1 else []
         return not listed or re.search(rb"[\"']" + re.escape(name.encode()) + rb"[\"']", listed[0]) is not None

@@ -112,8 +112,10 @@ class World(ABC):
         """
         key = (id(node), frame.number)
         if key in self.memo:
+            if self.renews:
+                self.workspace.journal.note(key)
             return self.memo[key]
-        depth = len(self.running)
+        start, depth = len(self.workspace.journal), len(self.running)
         if self.renews and not depth:
             self.budget.left = MOST_STEPS
         self.budget.left -= 1
@@ -133,6 +135,8 @@ class World(ABC):
         if self.lowest >= depth:
             self.memo[key] = value
             self.lowest = NOTHING_OPEN
+            if self.renews:
+                self.workspace.journal.remember(key, start)
         elif not depth:
             self.lowest = NOTHING_OPEN
         return value

@@ -1,0 +1,128 @@
+"""What each verdict rests on: the files that were read and the questions that were asked of the project.
+
+The reader notes every file and every query as it goes, and where each remembered answer was worked out, so that an
+answer that is used again brings along what it rests on. ``between`` turns a stretch of notes into data that a cache can
+keep: nothing outside of it can change the verdict, an empty answer that is no longer empty can.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """How a project is asked for files."""
+
+    MENTIONS = "mentions"
+    BOTH = "mentions both"
+    CHANGING = "changing"
+    WRITERS = "writers"
+    HOLDS = "holds"
+    FIND = "find"
+    WEB = "web"
+
+
+@dataclass(frozen=True, order=True)
+class Query:
+    """One question: its answer is a list of paths, often an empty one."""
+
+    kind: Kind
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class File:
+    """One file that was read, or was looked for and is not there."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """Everything that one verdict rests on."""
+
+    files: frozenset[str]
+    queries: frozenset[Query]
+
+
+class Journal:
+    """The notes of one reading, in their order, each as a small number."""
+
+    def __init__(self) -> None:
+        self._notes: list[Hashable] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._log = array("I")
+        self._begun: dict[int, int] = {}
+        self._spans: dict[int, tuple[int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._log)
+
+    def _number(self, note: Hashable) -> int:
+        number = self._numbers.setdefault(note, len(self._notes))
+        if number == len(self._notes):
+            self._notes.append(note)
+        return number
+
+    def note(self, note: Hashable) -> None:
+        """A file is read, a query is asked, a remembered answer is used."""
+        self._log.append(self._number(note))
+
+    def begin(self, answer: Hashable) -> None:
+        """An answer is asked for that nobody remembers: what follows goes into it."""
+        self._begun.setdefault(self._number(answer), len(self._log))
+
+    def end(self, answer: Hashable) -> None:
+        """An answer is there, for now or for good: it is put down once before, against circles, and once after."""
+        number = self._number(answer)
+        known = self._spans.get(number, (len(self._log), 0))
+        self.remember(answer, self._begun.pop(number, known[0]))
+
+    def remember(self, answer: Hashable, start: int) -> None:
+        """An answer was worked out since a place of the notes."""
+        number = self._number(answer)
+        self._spans[number] = (start, len(self._log))
+        self._log.append(number)
+
+    def between(self, start: int, end: int) -> Dependencies:
+        """What a stretch of the notes rests on, remembered answers opened."""
+        seen: set[int] = set()
+        waiting = [(start, end)]
+        while waiting:
+            first, last = waiting.pop()
+            new = set(self._log[first:last]) - seen
+            seen |= new
+            waiting += [self._spans[number] for number in new if number in self._spans]
+        notes = [self._notes[number] for number in seen]
+        files = frozenset(note.path for note in notes if isinstance(note, File))
+        return Dependencies(files, frozenset(note for note in notes if isinstance(note, Query)))
+
+
+class Answers(dict[tuple[object, ...], object]):
+    """Answers that are remembered for the whole project; the journal knows what each rests on."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__()
+        self._journal = journal
+
+    def get(self, key: tuple[object, ...], default: object = None) -> object:
+        """A remembered answer, or the start of working it out."""
+        known = key in self
+        return self[key] if known else default
+
+    def __contains__(self, key: object) -> bool:
+        known = super().__contains__(key)
+        if not known and isinstance(key, tuple):
+            self._journal.begin(key)
+        return known
+
+    def __getitem__(self, key: tuple[object, ...]) -> object:
+        self._journal.note(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: tuple[object, ...], value: object) -> None:
+        super().__setitem__(key, value)
+        self._journal.end(key)
