@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from trainlint.facts import Fact
-from trainlint.source.find import find
 from trainlint.source.journal import Dependencies
 from trainlint.source.link import judgements, rests_on
 from trainlint.source.sift import relevant

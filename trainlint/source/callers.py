@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects
@@ -31,6 +31,8 @@ from trainlint.value import Unknown
 
 APPLIED = ("forward", "__call__")
 MOST_YIELDS = 3
+MOST_SHAPES = 6
+"""Calls that fill other parameters, of which each is looked at."""
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -163,9 +165,41 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
-    answer = tuple({id(caller.node): caller for caller in found}.values())[:MOST_CALLERS]
+    answer = _foremost(_without_demos(list({id(caller.node): caller for caller in found}.values()), cls.module))
     world.workspace.answers[key] = answer
     return answer
+
+
+def _foremost(found: Sequence[Caller]) -> tuple[Caller, ...]:
+    """``MOST_CALLERS`` at most, but one of each that passes other arguments: a script with a setting of its own counts
+    before the third that leaves the default.
+    """
+    first = {_shape(caller.node): caller for caller in reversed(found)}
+    ahead = [caller for caller in found if first[_shape(caller.node)] is caller]
+    rest = [caller for caller in found if caller not in ahead]
+    return tuple([*ahead, *rest][: max(MOST_CALLERS, min(len(ahead), MOST_SHAPES))])
+
+
+def _shape(call: ast.Call) -> tuple[object, ...]:
+    """Which parameters a call fills."""
+    stars = tuple(isinstance(each, ast.Starred) for each in call.args)
+    return stars, frozenset(keyword.arg for keyword in call.keywords)
+
+
+def _without_demos(found: list[Caller], home: Module) -> list[Caller]:
+    """Without what a class's own file makes under ``if __name__ == "__main__":``, if others make objects too."""
+    others = [caller for caller in found if caller.module is not home or not _is_demo(caller)]
+    return others or found
+
+
+def _is_demo(caller: Caller) -> bool:
+    node: ast.AST | None = caller.node
+    while node is not None:
+        match node:
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                return True
+        node = caller.module.parents.get(node)
+    return False
 
 
 def _by_class_methods(cls: Class) -> Iterator[Caller]:
@@ -347,12 +381,12 @@ def _confirmed(world: World, module: Module, source: ast.AST, function: Function
 
 
 def callers_of(world: World, module: Module, function: FunctionNode) -> tuple[Caller, ...]:
-    """Who calls a function, ``MOST_CALLERS`` at most, in the order of the files."""
+    """Who calls a function, ``MOST_CALLERS`` of a kind at most, in the order of the files."""
     key = ("callers", id(function))
     known = world.workspace.answers.get(key)
     if not isinstance(known, tuple):
         every = tuple(caller for caller in _every_caller(world, module, function) if not _inside(caller, function))
-        known = every[:MOST_CALLERS]
+        known = _foremost(every)
         world.workspace.answers[key] = known
     return known
 
