@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
-from trainlint.source.linkers import inputs, label_masks, losses
+from trainlint.source.linkers import inputs, label_masks, losses, own_losses
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -36,6 +36,7 @@ class Linker:
 
 LINKERS = (
     Linker("judging a loss", losses.sites, losses.facts),
+    Linker("judging a loss written by hand", own_losses.sites, own_losses.facts),
     Linker("judging what a loss is given", inputs.sites, inputs.facts),
     Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
 )

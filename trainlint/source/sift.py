@@ -58,6 +58,14 @@ TOKEN_COMPARED = re.compile(
 """In lower case: a name that says padding or end on either side of a comparison."""
 
 
+PICKS = (b"gather", b"scatter", b"one_hot")
+SKIP_COMPARED = re.compile(
+    rb"(?:[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\()(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|ignor)"
+    rb"|(?:pad|ignor)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
+)
+"""In lower case: a name that says padding or ignored on either side of a comparison."""
+
+
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
     if data.startswith(UTF_16):
@@ -98,5 +106,10 @@ def _label_mask(data: bytes) -> bool:
     return _holds(small, TOKEN) and _holds(small, SENTINEL) and TOKEN_COMPARED.search(small) is not None
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer, _collator, _label_mask)
+def _own_loss(data: bytes) -> bool:
+    """Scores are picked by the targets, and targets are compared with what is skipped."""
+    return _holds(data, PICKS) and _holds(data, COMPARING) and SKIP_COMPARED.search(data.lower()) is not None
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer, _collator, _label_mask, _own_loss)
 """One condition for each kind of site, the likeliest first."""

@@ -221,7 +221,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         layer=layer,
         ignore_index=ignored,
         is_default=given is None,
-        job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
+        job=_weighted(ignored, weights) or job_of(world, ignored, layer, targets),
         targets=targets,
         trains=trains(site.module, site.call),
     )
@@ -291,7 +291,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed")), layer),
+        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed")), layer),
     )
 
 
@@ -319,7 +319,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
         declared=number_of(world, deciding(applied, "num_classes"), Unknown("num_classes is not given")),
         layer=layer,
         ignore_index=ignored,
-        job=_job(world, ignored, layer, Unknown("a metric's targets are not followed")),
+        job=job_of(world, ignored, layer, Unknown("a metric's targets are not followed")),
     )
 
 
@@ -332,7 +332,7 @@ def _own_metric(world: World, called: Function | External, site: Site, frame: Fr
     ignored = number_of(world, given, Unknown("it skips nothing"))
     layer = layer_of(world, Thunk(site.call.args[0], frame))
     call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
-    job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
+    job = job_of(world, ignored, layer, Unknown("a metric's targets are not followed"))
     return Metric(
         call, place_of(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
     )
@@ -388,7 +388,7 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
     return Metric(span, place, span, (), (), name, NOT_APPLIED, NOT_APPLIED, value, None) if given else None
 
 
-def _job(
+def job_of(
     world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
 ) -> Job | Unknown | None:
     """What the index is for; asked only where it is a class, or where targets are known to take it."""
