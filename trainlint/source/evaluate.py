@@ -266,7 +266,7 @@ class Evaluator(World):
         default = None if passed else binding.default_parameter(self, name, frame)
         if default is not None and not (isinstance(default, Constant) and default.value is None):
             return default
-        return binding.open_parameter(name, frame)
+        return binding.open_parameter(name, frame, callers.unfollowed(self, frame))
 
     # Bindings
 

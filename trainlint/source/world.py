@@ -95,6 +95,7 @@ class World(ABC):
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}
         self.context: dict[object, Step] = {}
+        self.unfollowed: dict[object, Unknown] = {}
 
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
