@@ -137,7 +137,7 @@ class Targets:
 class Loss(Fact):
     """A cross-entropy over class indices: its logits' layer, the index it skips, and its targets.
 
-    ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside``
+    ``job`` is asked for where the skipped index may be a class; None says that the project gives it none. ``inside``
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
     a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
     tokenizer's padding token that is its end token: a class of any layer.
@@ -358,8 +358,10 @@ def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Un
 
 
 def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Unknown | None) -> Iterator[Unjudged]:
+    """An index without a job may be skipped wherever it stands: the classes need not be known."""
     if isinstance(position, Unknown):
-        yield Unjudged(fact.call, question, position)
+        if not isinstance(job, Job) or job.role.is_job:
+            yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
         yield Unjudged(fact.call, question, job)
 

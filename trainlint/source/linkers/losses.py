@@ -177,7 +177,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         layer=layer,
         ignore_index=ignored,
         is_default=given is None,
-        job=_weighted(ignored, weights) or _job(world, ignored, layer, targets),
+        job=_weighted(ignored, weights) or _job(world, ignored, layer, targets, site.span),
         targets=targets,
         trains=trains(site.module, site.call),
     )
@@ -186,7 +186,8 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
 
 def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -> Loss:
     """A loss that skips the padding token of a tokenizer: where that is its end token, texts have it as a target."""
-    if loss.job is not None or isinstance(ignored, Unknown) or not isinstance(loss.position, Unknown):
+    has_job = isinstance(loss.job, Job) and loss.job.role.is_job
+    if has_job or isinstance(ignored, Unknown) or not isinstance(loss.position, Unknown):
         return loss
     job = jobs.end_of_texts(world, ignored, near)
     if job is None:
@@ -247,7 +248,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed")), layer),
+        job=_blank(_job(world, blank, layer, Unknown("CTC targets are not followed"), site.span), layer),
     )
 
 
@@ -275,7 +276,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
         declared=number_of(world, deciding(applied, "num_classes"), Unknown("num_classes is not given")),
         layer=layer,
         ignore_index=ignored,
-        job=_job(world, ignored, layer, Unknown("a metric's targets are not followed")),
+        job=_job(world, ignored, layer, Unknown("a metric's targets are not followed"), site.span),
     )
 
 
@@ -288,7 +289,7 @@ def _own_metric(world: World, called: Function | External, site: Site, frame: Fr
     ignored = number_of(world, given, Unknown("it skips nothing"))
     layer = layer_of(world, Thunk(site.call.args[0], frame))
     call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
-    job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"))
+    job = _job(world, ignored, layer, Unknown("a metric's targets are not followed"), site.span)
     return Metric(
         call, place_of(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
     )
@@ -345,20 +346,21 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
 
 
 def _job(
-    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
+    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown, where: Span
 ) -> Job | Unknown | None:
-    """What the index is for; asked only where it is a class, or where targets are known to take it."""
-    if isinstance(number, Unknown):
+    """What the index is for; asked where it may be a class, or where targets are known to take it."""
+    if isinstance(number, Unknown) or _is_negative(number):
         return None
+    known = layer if isinstance(layer, Layer) else Layer("", Integer.exact(0), where)
+    position = number.position(layer.classes) if isinstance(layer, Layer) else None
     taken = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.values)
-    if isinstance(layer, Unknown):
+    if position in (Position.ONE_PAST, Position.BEYOND) and not taken:
         return None
-    if number.position(layer.classes) is not Position.INSIDE:
-        return jobs.job(world, number, layer) if taken else None
-    if isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended):
+    appended = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended)
+    if appended and position is Position.INSIDE and isinstance(targets, Targets):
         name = number.names[-1] if number.names else str(number)
         return Job(Role.END, Proof.USE, f"{name}, which closes a sequence", targets.evidence)
-    return jobs.job(world, number, layer)
+    return jobs.job(world, number, known)
 
 
 def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:
