@@ -19,6 +19,7 @@ from trainlint.source import (
     names,
     objects,
     settings,
+    shapes,
     tensors,
 )
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
@@ -65,13 +66,13 @@ class Evaluator(World):
             case ast.Attribute():
                 return self._attribute(node, frame)
             case ast.Call():
-                return self._call(node, frame)
+                return self._unless_sized(self._call(node, frame), node, frame)
             case ast.BinOp():
                 return self._operation(node, frame)
             case ast.UnaryOp():
                 return self._unary(node, frame)
             case ast.Subscript():
-                return self._subscript(node, frame)
+                return self._unless_sized(self._subscript(node, frame), node, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return self._items(node, elements, frame)
             case ast.Dict():
@@ -425,6 +426,11 @@ class Evaluator(World):
             isinstance(home, Built) and isinstance(home.what, External) and not home.what.name.startswith("torch")
         )
         return arithmetic.assumed_by(value, frame.step(found.node)) if is_settings else value
+
+    def _unless_sized(self, value: Thing, node: ast.expr, frame: Frame) -> Thing:
+        """The size of a tensor that is not known is a number all the same."""
+        sized = shapes.size(self, node, frame) if isinstance(value, Opaque | Unknown) else None
+        return sized if sized is not None else value
 
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:
         name = place(node)
