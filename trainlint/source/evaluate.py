@@ -14,6 +14,7 @@ from trainlint.source import (
     builtin,
     callers,
     containers,
+    doubts,
     files,
     hydra,
     names,
@@ -686,6 +687,9 @@ class Evaluator(World):
 
     def element(self, thing: Thing, node: ast.AST) -> Thing:
         return builtin.element(self, thing, node)
+
+    def doubted(self, built: Built, name: str, value: Thing) -> Thing:
+        return doubts.doubted(self, built, name, value)
 
     def table(self, thing: Thing) -> Thing:
         held = settings.held(self, thing) if isinstance(thing, Built) and isinstance(thing.what, Class) else None
