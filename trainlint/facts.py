@@ -57,11 +57,15 @@ class Fact:
 
 @dataclass(frozen=True)
 class Layer:
-    """The layer that makes the logits: its name as the reader knows it, and how many classes it emits."""
+    """The layer that makes the logits: its name as the reader knows it, and how many classes it emits.
+
+    ``measured`` says that the number was read off the logits themselves: whatever depends on it moves with it.
+    """
 
     name: str
     classes: Integer
     where: Span
+    measured: bool = False
 
     @property
     def evidence(self) -> tuple[Step, ...]:

@@ -14,11 +14,13 @@ from trainlint.source import (
     builtin,
     callers,
     containers,
+    doubts,
     files,
     hydra,
     names,
     objects,
     settings,
+    shapes,
     tensors,
 )
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets
@@ -65,13 +67,13 @@ class Evaluator(World):
             case ast.Attribute():
                 return self._attribute(node, frame)
             case ast.Call():
-                return self._call(node, frame)
+                return self._unless_sized(self._call(node, frame), node, frame)
             case ast.BinOp():
                 return self._operation(node, frame)
             case ast.UnaryOp():
                 return self._unary(node, frame)
             case ast.Subscript():
-                return self._subscript(node, frame)
+                return self._unless_sized(self._subscript(node, frame), node, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return self._items(node, elements, frame)
             case ast.Dict():
@@ -426,6 +428,11 @@ class Evaluator(World):
         )
         return arithmetic.assumed_by(value, frame.step(found.node)) if is_settings else value
 
+    def _unless_sized(self, value: Thing, node: ast.expr, frame: Frame) -> Thing:
+        """The size of a tensor that is not known is a number all the same."""
+        sized = shapes.size(self, node, frame) if isinstance(value, Opaque | Unknown) else None
+        return sized if sized is not None else value
+
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:
         name = place(node)
         if name and name in frame.module.stored:
@@ -680,6 +687,9 @@ class Evaluator(World):
 
     def element(self, thing: Thing, node: ast.AST) -> Thing:
         return builtin.element(self, thing, node)
+
+    def doubted(self, built: Built, name: str, value: Thing) -> Thing:
+        return doubts.doubted(self, built, name, value)
 
     def table(self, thing: Thing) -> Thing:
         held = settings.held(self, thing) if isinstance(thing, Built) and isinstance(thing.what, Class) else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from trainlint.source.summary import Module
-from trainlint.source.things import Arguments, Binding, Frame, Thing, Thunk
+from trainlint.source.things import Arguments, Binding, Built, Frame, Thing, Thunk
 from trainlint.source.workspace import Workspace
 from trainlint.value import Integer, Step, Unknown
 
@@ -166,6 +166,10 @@ class World(ABC):
 
     @abstractmethod
     def element(self, thing: Thing, node: ast.AST) -> Thing: ...
+
+    @abstractmethod
+    def doubted(self, built: Built, name: str, value: Thing) -> Thing:
+        """An attribute of an object, with what statements leave of it that write under open names."""
 
     @abstractmethod
     def table(self, thing: Thing) -> Thing:

@@ -31,6 +31,7 @@ from trainlint.source.linkers.site import (
     trains,
 )
 from trainlint.source.objects import lineage, method, methods
+from trainlint.source.shapes import dimension
 from trainlint.source.summary import Module
 from trainlint.source.things import (
     Arguments,
@@ -159,7 +160,9 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
     given = deciding(applied, "ignore_index")
     ignored = number_of(world, given, Integer.exact(-100))
-    layer = NOT_ASKED if _is_negative(ignored) else layer_of(world, passed(applied, 0, ("input",)))
+    logits = passed(applied, 0, ("input",))
+    measured = _measured(world, logits, ignored)
+    layer = NOT_ASKED if _is_negative(ignored) else measured or layer_of(world, logits)
     built = _decided_by_default(world, ignored, frame)
     weights = _weights(world, applied)
     targets = _targets(world, passed(applied, 1, ("target",)), built)
@@ -198,6 +201,17 @@ def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -
     return replace(
         loss, end_of_texts=job, targets=replace(known, appended=appended, evidence=(*known.evidence, *ended))
     )
+
+
+def _measured(world: World, logits: Thunk | Unknown | None, ignored: Integer | Unknown) -> Layer | None:
+    """The logits as a layer of their own size, if the skipped index is read off that size."""
+    if not isinstance(logits, Thunk) or logits.known is not None or not isinstance(ignored, Integer):
+        return None
+    match ignored.terms:
+        case ((symbol, 1),) if symbol.origin == dimension(world, logits.node, 1, logits.frame):
+            step = logits.frame.step(logits.node)
+            return Layer(step.text, Integer.symbol(symbol), step.where, measured=True)
+    return None
 
 
 def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
