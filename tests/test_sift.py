@@ -98,6 +98,9 @@ def masked_accuracy(x, y, ignore_label=None):
 def collate(batch):
     return {"labels": nn.utils.rnn.pad_sequence(batch, padding_value=0)}
 
+def relabel(batch):
+    return {"input_ids": batch["input_ids"], "labels": batch["input_ids"].clone()}
+
 EOS = 9
 IGNORED = -100
 """
@@ -115,6 +118,7 @@ IMPORTS = (
     "from common import loss as ce, masked_accuracy as score, CrossEntropyLoss as CE",
     "from functools import partial",
     "from torch.nn import BCELoss as Binary, BCEWithLogitsLoss",
+    "from torch.utils.data import DataLoader, DataLoader as Loads",
 )
 USES = (
     "ce(head(x), y, ignore_index=7)",
@@ -138,6 +142,8 @@ USES = (
     "fit(data_collator=Collator(words, mlm=False))",
     "fit(data_collator=hf.DataCollatorForLanguageModeling(words, mlm=False))",
     "fit(data_collator=Completions('A:', tokenizer=words))",
+    "DataLoader(data, collate_fn=c.relabel)",
+    "Loads(data, **{'collate_fn': c.relabel})",
     "class Own(Collator):\n    pass\nfit(data_collator=Own(words, mlm=False))",
     "labels[labels == words.pad_token_id] = -100",
     "labels[PADDING\\\n != labels] = 0\nlabels = where(labels != (  # all but\n    c.EOS), labels, - 100)",

@@ -336,6 +336,24 @@ class LabelMask(Fact):
 
 
 @dataclass(frozen=True)
+class Relabelling(Fact):
+    """A collator that makes ``labels`` anew from the ids of each row.
+
+    ``by`` names it, ``rebuilt`` is where it does so if the project wrote it, ``masked`` are the lines by which the rows
+    bring labels of their own in which a part is masked.
+    """
+
+    by: str
+    rebuilt: tuple[Step, ...]
+    masked: tuple[Step, ...] | Unknown
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the rows bring masked labels."""
+        if isinstance(self.masked, Unknown):
+            yield Unjudged(self.call, "does the collator overwrite masked labels", self.masked)
+
+
+@dataclass(frozen=True)
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
 

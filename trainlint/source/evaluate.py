@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import replace
 
-from trainlint.knowledge import canonical
+from trainlint.knowledge import canonical, transformers
 from trainlint.source import (
     activations,
     arithmetic,
@@ -475,7 +475,14 @@ class Evaluator(World):
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
                 return Opaque(
-                    f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence
+                    f"{thing.name}.{name}",
+                    origin,
+                    thing.why,
+                    binding.least(name),
+                    node,
+                    words,
+                    thing.evidence,
+                    thing.mapped,
                 )
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
                 whole = name in ("data", "logits", "values")
@@ -643,7 +650,8 @@ class Evaluator(World):
                 return self._got(thing, arguments)
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
-                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node))
+                mapped = _mapped(thing, arguments)
+                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
 
     def _got(self, thing: Opaque, arguments: Arguments) -> Thing:
@@ -697,6 +705,15 @@ class Evaluator(World):
 
     def integer(self, thing: Thing) -> Integer | Unknown:
         return arithmetic.integer(thing, self.workspace.values)
+
+
+def _mapped(thing: Opaque, arguments: Arguments) -> tuple[Thunk, ...]:
+    """The functions that make the rows of what a method of a library's dataset returns."""
+    method = thing.words[-1] if thing.words else ""
+    given = arguments.positional[:1] or tuple(filter(None, [arguments.keywords.get("function")]))
+    if method == "map" and given:
+        return (*thing.mapped, *given)
+    return thing.mapped if method in transformers.KEEPS_ROWS else ()
 
 
 def _called(value: Integer, name: str, frame: Frame) -> Integer:

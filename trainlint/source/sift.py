@@ -80,6 +80,10 @@ def _trainer(data: bytes) -> bool:
     return _holds(data, TRAINER) and _holds(data, TRAINED)
 
 
+def _loader(data: bytes) -> bool:
+    return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
+
+
 def _metric(data: bytes) -> bool:
     if not _holds(data, (b"ignore", b"padding_idx")) or not _holds(data, SKIPS):
         return False
@@ -98,5 +102,5 @@ def _label_mask(data: bytes) -> bool:
     return _holds(small, TOKEN) and _holds(small, SENTINEL) and TOKEN_COMPARED.search(small) is not None
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer, _collator, _label_mask)
+KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer, _collator, _loader, _label_mask)
 """One condition for each kind of site, the likeliest first."""

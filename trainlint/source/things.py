@@ -228,7 +228,8 @@ class Tensor:
 class Opaque:
     """An object that nobody settled, but that is itself wherever it goes: an open parameter, a library's result.
 
-    ``origin`` tells it from others of the same name; as a number it is the symbol of that origin.
+    ``origin`` tells it from others of the same name; as a number it is the symbol of that origin. ``mapped`` are the
+    functions that make its rows, if it is a library's dataset.
     """
 
     name: str
@@ -238,6 +239,7 @@ class Opaque:
     node: ast.AST | None = None
     words: tuple[str, ...] = ()
     evidence: tuple[Step, ...] = ()
+    mapped: tuple[Thunk, ...] = ()
 
 
 Thing = (
