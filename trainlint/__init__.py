@@ -20,18 +20,22 @@ from trainlint.facts import (
     Facts,
     Fill,
     Form,
+    Ids,
     Job,
+    LabelledLayer,
     LabelMask,
     Layer,
     Loss,
     LossInput,
     Metric,
+    ReservedClass,
+    Service,
     Targets,
     Unjudged,
     Unreadable,
 )
 from trainlint.finding import Finding, Severity
-from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
+from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown, given, joined, taken
@@ -49,17 +53,21 @@ __all__ = [
     "Fill",
     "Finding",
     "Form",
+    "Ids",
     "Integer",
     "Job",
     "LabelMask",
+    "LabelledLayer",
     "Layer",
     "Loss",
     "LossInput",
     "Metric",
     "Position",
     "Proof",
+    "ReservedClass",
     "Role",
     "Rule",
+    "Service",
     "Severity",
     "Span",
     "Step",
@@ -69,6 +77,7 @@ __all__ = [
     "Unjudged",
     "Unknown",
     "Unreadable",
+    "entry_role",
     "given",
     "index_roles",
     "joined",

@@ -470,6 +470,8 @@ class Evaluator(World):
                 return Opaque(
                     f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence
                 )
+            case Tensor(sampled=True) if name == "indices":
+                return thing
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
                 whole = name in ("data", "logits", "values")
                 return thing if whole else thing.but(dim=None, activation=activations.along(thing, lambda _: None))

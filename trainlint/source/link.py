@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
-from trainlint.source.linkers import inputs, label_masks, losses
+from trainlint.source.linkers import detectors, embeddings, inputs, label_masks, labels, losses
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -37,6 +37,9 @@ LINKERS = (
     Linker("judging a loss", losses.sites, losses.facts),
     Linker("judging what a loss is given", inputs.sites, inputs.facts),
     Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
+    Linker("following a prediction to its label", labels.sites, labels.facts),
+    Linker("judging a detector", detectors.sites, detectors.facts),
+    Linker("judging an embedding", embeddings.sites, embeddings.facts),
 )
 
 
