@@ -20,19 +20,23 @@ from trainlint.facts import (
     Facts,
     Fill,
     Form,
+    Ids,
     Job,
+    LabelledLayer,
     LabelMask,
     Layer,
     Loss,
     LossInput,
     Metric,
     Relabelling,
+    ReservedClass,
+    Service,
     Targets,
     Unjudged,
     Unreadable,
 )
 from trainlint.finding import Finding, Severity
-from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
+from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown, given, joined, taken
@@ -50,9 +54,11 @@ __all__ = [
     "Fill",
     "Finding",
     "Form",
+    "Ids",
     "Integer",
     "Job",
     "LabelMask",
+    "LabelledLayer",
     "Layer",
     "Loss",
     "LossInput",
@@ -60,8 +66,10 @@ __all__ = [
     "Position",
     "Proof",
     "Relabelling",
+    "ReservedClass",
     "Role",
     "Rule",
+    "Service",
     "Severity",
     "Span",
     "Step",
@@ -71,6 +79,7 @@ __all__ = [
     "Unjudged",
     "Unknown",
     "Unreadable",
+    "entry_role",
     "given",
     "index_roles",
     "joined",

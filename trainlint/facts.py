@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TypeVar
 
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Role, Step, Unknown
+from trainlint.value import Integer, Position, Proof, Role, Step, Table, Unknown
 
 F = TypeVar("F", bound="Fact")
 
@@ -119,6 +119,20 @@ class Fill:
 
 
 @dataclass(frozen=True)
+class Ids:
+    """Class ids that are looked up in a table of labels, each moved by ``offset``."""
+
+    table: Table
+    where: Span
+    offset: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether every number from 0 on is the id of a label: else the table may be a part of another."""
+        return self.table.is_counted and self.offset == 0
+
+
+@dataclass(frozen=True)
 class Targets:
     """What is known of the targets: the values that real answers take, and what fills the rest.
 
@@ -126,6 +140,7 @@ class Targets:
     ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
     them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range;
     ``drawn`` says that the range is that of random numbers, which stand in for data and prove only what they leave out.
+    ``ids`` are the tables in which every answer is looked up, where that is known of all of them.
     """
 
     values: tuple[Integer, ...] = ()
@@ -135,6 +150,7 @@ class Targets:
     fills: tuple[Fill, ...] = ()
     evidence: tuple[Step, ...] = ()
     drawn: bool = False
+    ids: tuple[Ids, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -333,6 +349,68 @@ class LabelMask(Fact):
         if isinstance(self.end, Alias):
             return replace(self, everywhere=False)
         return replace(self, end=why, branch=())
+
+
+class Service(Enum):
+    """How it is known that a layer serves a table of labels."""
+
+    TARGETS = "its targets are looked up in"
+    PREDICTIONS = "what it predicts is looked up in"
+    SENTINEL = "its padding is an entry of"
+
+
+@dataclass(frozen=True)
+class LabelledLayer(Fact):
+    """A layer and the table of labels that it serves, both at the place where the layer is made.
+
+    ``shown`` are the lines that prove the service; ``beside`` are other ids that its targets take, known only where
+    every target is known. ``spare`` is where the project names a class of the layer that no label has; looked for where
+    there are one or two such classes.
+    """
+
+    layer: Layer | Unknown
+    table: Table
+    service: Service
+    shown: tuple[Step, ...]
+    beside: tuple[Integer, ...] = ()
+    spare: tuple[Step, ...] = ()
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the layer has a class for each label."""
+        why = self.layer
+        if isinstance(why, Layer):
+            count = why.classes
+            settle = ", ".join(sorted({symbol.name for symbol, _ in count.terms}))
+            why = Unknown(f"{count} classes against {self.table.size} labels is open", settle)
+            if count.number is not None:
+                return
+        yield Unjudged(self.call, "does the layer have a class for each label", why)
+
+
+@dataclass(frozen=True)
+class ReservedClass(Fact):
+    """A head that keeps one class for what is no object, and an object's label that takes it, or finds no class.
+
+    ``reserved`` is what the class is kept for, ``index`` the id of ``label`` and ``classes`` how many the head has, the
+    reserved one included. ``argument`` is the label, fill or width that clashes.
+    """
+
+    head: str
+    reserved: str
+    label: str | Unknown
+    classes: Integer
+    index: int = 0
+    shown: tuple[Step, ...] = ()
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the label has no class at all."""
+        return self.classes.number is not None and self.index >= self.classes.number
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the labels leave the class alone."""
+        if isinstance(self.label, Unknown):
+            yield Unjudged(self.call, f"do the labels leave out the {self.reserved}", self.label)
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,8 @@ class Evaluator(World):
         made = self._comprehended(name, node, frame)
         if made is not None:
             return made
+        # What a statement binds is the same in every turn: a fork must not be asked again in each.
+        frame = frame.home or frame
         if function is None:
             return self._module_name(name, node, frame) if inside else None
         if name in frame.module.rebound and _is_nonlocal(name, function):
@@ -484,6 +486,8 @@ class Evaluator(World):
                     thing.evidence,
                     thing.mapped,
                 )
+            case Tensor(sampled=True) if name == "indices":
+                return thing
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
                 whole = name in ("data", "logits", "values")
                 return thing if whole else thing.but(dim=None, activation=activations.along(thing, lambda _: None))
@@ -607,9 +611,7 @@ class Evaluator(World):
             if isinstance(name, ast.Name)
         }
         number = self.workspace.number("turn", id(target), place, frame.number)
-        return Frame(
-            frame.module, frame.function, frame.arguments, frame.receiver, frame.outer, number, {**frame.local, **local}
-        )
+        return replace(frame, number=number, local={**frame.local, **local}, home=frame.home or frame)
 
     # Calls
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
-from trainlint.source.linkers import inputs, label_masks, losses, relabelling
+from trainlint.source.linkers import (
+    detectors,
+    embeddings,
+    inputs,
+    label_masks,
+    labels,
+    losses,
+    relabelling,
+)
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -38,6 +46,9 @@ LINKERS = (
     Linker("judging what a loss is given", inputs.sites, inputs.facts),
     Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
     Linker("judging a collator", relabelling.sites, relabelling.facts),
+    Linker("following a prediction to its label", labels.sites, labels.facts),
+    Linker("judging a detector", detectors.sites, detectors.facts),
+    Linker("judging an embedding", embeddings.sites, embeddings.facts),
 )
 
 

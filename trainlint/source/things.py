@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from trainlint.facts import Activation, Fill, Layer
+from trainlint.facts import Activation, Fill, Ids, Layer
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 
@@ -18,8 +18,8 @@ class Frame:
     """One activation of a function, or a module's or a class's body: where names are looked up.
 
     ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first
-    parameter of a method is bound to. ``local`` are the variables of a comprehension. Equal numbers mean the
-    same activation.
+    parameter of a method is bound to. ``local`` are the variables of one turn of a comprehension, ``home`` the frame
+    without them. Equal numbers mean the same activation.
     """
 
     module: Module
@@ -29,6 +29,7 @@ class Frame:
     outer: Frame | None = None
     number: int = 0
     local: Mapping[str, Thunk] = field(default_factory=dict)
+    home: Frame | None = None
 
     def step(self, node: ast.expr | ast.stmt) -> Step:
         return self.module.step(node)
@@ -202,7 +203,8 @@ class Tensor:
     sight). ``values`` are what its real entries take, ``lowest`` and ``highest`` bound them where both are known,
     ``appended`` closes each row, ``weights`` are the numbers it was written out with, ``fills`` what pads or masks it.
     ``sampled`` says that its entries are predicted classes, ``constant`` that it was made of one value and nothing was
-    written into it yet. ``activation`` is what gave its numbers their meaning; None where nobody knows.
+    written into it yet. ``activation`` is what gave its numbers their meaning; None where nobody knows. ``ids`` are the
+    tables in which all its entries were looked up; ``masked`` says that some of the classes may have been shut out.
     """
 
     layer: Layer | Unknown = UNTRACED
@@ -217,6 +219,8 @@ class Tensor:
     constant: bool = False
     drawn: bool = False
     activation: Activation | None = None
+    ids: tuple[Ids, ...] = ()
+    masked: bool = False
     evidence: tuple[Step, ...] = ()
 
     def but(self, **changes: object) -> Tensor:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from trainlint.facts import CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets
 from trainlint.knowledge import canonical, metrics, torch, transformers
 from trainlint.knowledge.roles import words
-from trainlint.source import callers, jobs
+from trainlint.source import callers, jobs, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
+from trainlint.source.linkers import detectors, labels
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -116,6 +117,31 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         fact = _own_metric(world, called, site, frame)
     if fact is not None:
         yield fact
+    if isinstance(fact, Loss) and known is not None:
+        yield from _labelled(world, known, fact)
+        yield from _reserved(world, known, fact)
+
+
+def _labelled(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
+    """The tables of labels that the loss shows its layer to serve."""
+    index = loss.ignore_index
+    named = isinstance(index, Integer) and not _is_negative(index)
+    table = lookups.table_behind(world, index, loss.call.path) if named and isinstance(index, Integer) else None
+    if table is not None or (isinstance(loss.targets, Targets) and loss.targets.ids):
+        logits = passed(applied, 0, ("input",))
+        thing = world.force(logits) if isinstance(logits, Thunk) else None
+        if not (isinstance(thing, Tensor) and thing.masked):
+            layer = layer_of(world, logits) if loss.layer is NOT_ASKED else loss.layer
+            yield from labels.of_loss(world, loss, layer, table)
+
+
+def _reserved(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
+    """The label that takes the class which targets have wherever nothing was matched."""
+    given = passed(applied, 1, ("target",))
+    thing = world.force(given) if isinstance(given, Thunk) else None
+    if isinstance(thing, Tensor) and thing.constant:
+        layer = layer_of(world, passed(applied, 0, ("input",))) if loss.layer is NOT_ASKED else loss.layer
+        yield from detectors.no_object(world, loss, layer, thing)
 
 
 def _derived(world: World, called: Built, cls: Class, site: Site) -> Loss | None:
@@ -154,7 +180,9 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
     appended = dict.fromkeys(value for thing in traced for value in thing.appended)
     one = traced[0] if len(traced) == 1 else Tensor()
-    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence, one.drawn)
+    ids = tuple(dict.fromkeys(each for thing in traced for each in thing.ids)) if all(t.ids for t in traced) else ()
+    steps = traced[0].evidence
+    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), steps, one.drawn, ids)
 
 
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
