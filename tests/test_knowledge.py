@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trainlint.knowledge import SIGNATURES, Signature, activations, canonical, metrics, torch
+from trainlint.knowledge import SIGNATURES, Signature, activations, canonical, metrics, torch, torchvision
 
 torch_itself = pytest.importorskip("torch")
 
@@ -124,3 +124,14 @@ def test_an_activation_of_the_tables_is_a_module_that_keeps_classes(name: str) -
 @pytest.mark.parametrize("name", sorted({*activations.METHODS, *activations.SAME_METHODS}))
 def test_an_activation_or_a_copy_of_the_tables_is_a_method_of_a_tensor(name: str) -> None:
     assert callable(getattr(torch_itself.Tensor, name))
+
+
+@pytest.mark.parametrize("known", torchvision.WITH_BACKGROUND, ids=lambda known: str(known.name))
+def test_a_detector_takes_what_the_table_says_up_to_its_classes(known: Signature) -> None:
+    pytest.importorskip("torchvision")
+    homes = [
+        import_module(f"{torchvision.HOME}{home}") for home in ("", ".faster_rcnn", ".mask_rcnn", ".ssd", ".ssdlite")
+    ]
+    real = tuple(parameters(next(getattr(home, known.name) for home in homes if hasattr(home, known.name))))
+    count = known.parameters.index("num_classes") + 1
+    assert real[:count] == known.parameters[:count]

@@ -56,7 +56,9 @@ def test_an_accuracy_of_the_project_makes_its_file_relevant_if_it_skips_a_class(
         "",
         "import torch\nloss = model(x)\n",
         "x = pandas.concat(frames, ignore_index=True)\n",
-        "self.embed = nn.Embedding(10, 3, padding_idx=0)  # access is according to accumulated counts\n",
+        "self.pad = Pad(10, 3, padding_idx=0)  # access is according to accumulated counts\n",
+        "self.embed = nn.Embedding(10, 3)\n",
+        "longest = max(lengths)\nvalues = table.max()\n",
         "from transformers import Trainer\ntrainer = Trainer(model)\n",
         "accuracy(a, b)\n",
         "warnings.filterwarnings('ignore')\n",
@@ -78,7 +80,20 @@ def test_a_file_in_utf_16_is_never_passed_over_in_silence() -> None:
     assert relevant("cross_entropy(a, b)".encode("utf-16"))
 
 
+@pytest.mark.parametrize(
+    "text", ["x.argmax(-1)", "torch.max(x, 1)", "x.max(dim=1)", "x.max( -1 )", "multinomial(p, 1)", "x.topk(5)"]
+)
+def test_a_prediction_makes_its_file_relevant_if_something_is_looked_up(text: str) -> None:
+    assert relevant(f"best = {text}\nprint(NAMES[best], itos[best.item()])\n".encode())
+    assert not relevant(f"best = {text}\nx[best] = ACT2FN[best]\n".encode())
+
+
+def test_an_embedding_makes_its_file_relevant_if_it_has_a_padding_index() -> None:
+    assert relevant(b"from torch.nn import Embedding as E\nE(10, 3, padding_idx=0)\n")
+
+
 COMMON = """
+import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.nn import CrossEntropyLoss
@@ -88,6 +103,14 @@ from transformers import Trainer as Fitter
 STOP = 7
 settings = {"data_collator": collate, "model": model}
 head = nn.Linear(4, 8)
+NAMES = ("a", "b", "c", "d")
+IDS = {"<pad>": 0, "a": 1, "b": 2}
+
+def predicted(x):
+    return head(x).argmax(-1)
+
+def target(boxes, names):
+    return {"boxes": boxes, "labels": torch.tensor([NAMES.index(name) for name in names])}
 
 def loss(x, y, reduce=F.cross_entropy):
     return reduce(head(x), y, ignore_index=STOP)
@@ -97,6 +120,9 @@ def masked_accuracy(x, y, ignore_label=None):
 
 def collate(batch):
     return {"labels": nn.utils.rnn.pad_sequence(batch, padding_value=0)}
+
+def relabel(batch):
+    return {"input_ids": batch["input_ids"], "labels": batch["input_ids"].clone()}
 
 EOS = 9
 IGNORED = -100
@@ -115,6 +141,8 @@ IMPORTS = (
     "from common import loss as ce, masked_accuracy as score, CrossEntropyLoss as CE",
     "from functools import partial",
     "from torch.nn import BCELoss as Binary, BCEWithLogitsLoss",
+    "from torch.utils.data import DataLoader, DataLoader as Loads",
+    "from torchvision.models.detection.faster_rcnn import FastRCNNPredictor",
 )
 USES = (
     "ce(head(x), y, ignore_index=7)",
@@ -138,6 +166,8 @@ USES = (
     "fit(data_collator=Collator(words, mlm=False))",
     "fit(data_collator=hf.DataCollatorForLanguageModeling(words, mlm=False))",
     "fit(data_collator=Completions('A:', tokenizer=words))",
+    "DataLoader(data, collate_fn=c.relabel)",
+    "Loads(data, **{'collate_fn': c.relabel})",
     "class Own(Collator):\n    pass\nfit(data_collator=Own(words, mlm=False))",
     "labels[labels == words.pad_token_id] = -100",
     "labels[PADDING\\\n != labels] = 0\nlabels = where(labels != (  # all but\n    c.EOS), labels, - 100)",
@@ -151,6 +181,11 @@ USES = (
     "Binary()(head(x).sigmoid(), y)",
     "BCEWithLogitsLoss()(head(x), y)",
     "F.binary_cross_entropy_with_logits(head(x), y)",
+    "print(c.NAMES[c.head(x).argmax(-1).item()])",
+    "place = c.head(x).max(1)[1]\nprint(c.NAMES[place])",
+    "WIDE = 9\nembed = nn.Embedding(WIDE, 4, padding_idx=c.IDS['<pad>'])\nout = nn.Linear(4, WIDE)",
+    "FastRCNNPredictor(8, 3)",
+    "print(c.NAMES[c.predicted(x).item()])",
     "head = nn.Linear(4, 8)",
     "STOP = 7",
 )

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TypeVar
 
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Role, Step, Unknown
+from trainlint.value import Integer, Position, Proof, Role, Step, Table, Unknown
 
 F = TypeVar("F", bound="Fact")
 
@@ -57,11 +57,15 @@ class Fact:
 
 @dataclass(frozen=True)
 class Layer:
-    """The layer that makes the logits: its name as the reader knows it, and how many classes it emits."""
+    """The layer that makes the logits: its name as the reader knows it, and how many classes it emits.
+
+    ``measured`` says that the number was read off the logits themselves: whatever depends on it moves with it.
+    """
 
     name: str
     classes: Integer
     where: Span
+    measured: bool = False
 
     @property
     def evidence(self) -> tuple[Step, ...]:
@@ -115,6 +119,20 @@ class Fill:
 
 
 @dataclass(frozen=True)
+class Ids:
+    """Class ids that are looked up in a table of labels, each moved by ``offset``."""
+
+    table: Table
+    where: Span
+    offset: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether every number from 0 on is the id of a label: else the table may be a part of another."""
+        return self.table.is_counted and self.offset == 0
+
+
+@dataclass(frozen=True)
 class Targets:
     """What is known of the targets: the values that real answers take, and what fills the rest.
 
@@ -122,6 +140,7 @@ class Targets:
     ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
     them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range;
     ``drawn`` says that the range is that of random numbers, which stand in for data and prove only what they leave out.
+    ``ids`` are the tables in which every answer is looked up, where that is known of all of them.
     """
 
     values: tuple[Integer, ...] = ()
@@ -131,13 +150,14 @@ class Targets:
     fills: tuple[Fill, ...] = ()
     evidence: tuple[Step, ...] = ()
     drawn: bool = False
+    ids: tuple[Ids, ...] = ()
 
 
 @dataclass(frozen=True)
 class Loss(Fact):
     """A cross-entropy over class indices: its logits' layer, the index it skips, and its targets.
 
-    ``job`` is asked for only where the skipped index is a class; None says that the project gives it none. ``inside``
+    ``job`` is asked for where the skipped index may be a class; None says that the project gives it none. ``inside``
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
     a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
     tokenizer's padding token that is its end token: a class of any layer.
@@ -331,6 +351,86 @@ class LabelMask(Fact):
         return replace(self, end=why, branch=())
 
 
+class Service(Enum):
+    """How it is known that a layer serves a table of labels."""
+
+    TARGETS = "its targets are looked up in"
+    PREDICTIONS = "what it predicts is looked up in"
+    SENTINEL = "its padding is an entry of"
+
+
+@dataclass(frozen=True)
+class LabelledLayer(Fact):
+    """A layer and the table of labels that it serves, both at the place where the layer is made.
+
+    ``shown`` are the lines that prove the service; ``beside`` are other ids that its targets take, known only where
+    every target is known. ``spare`` is where the project names a class of the layer that no label has; looked for where
+    there are one or two such classes.
+    """
+
+    layer: Layer | Unknown
+    table: Table
+    service: Service
+    shown: tuple[Step, ...]
+    beside: tuple[Integer, ...] = ()
+    spare: tuple[Step, ...] = ()
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the layer has a class for each label."""
+        why = self.layer
+        if isinstance(why, Layer):
+            count = why.classes
+            settle = ", ".join(sorted({symbol.name for symbol, _ in count.terms}))
+            why = Unknown(f"{count} classes against {self.table.size} labels is open", settle)
+            if count.number is not None:
+                return
+        yield Unjudged(self.call, "does the layer have a class for each label", why)
+
+
+@dataclass(frozen=True)
+class ReservedClass(Fact):
+    """A head that keeps one class for what is no object, and an object's label that takes it, or finds no class.
+
+    ``reserved`` is what the class is kept for, ``index`` the id of ``label`` and ``classes`` how many the head has, the
+    reserved one included. ``argument`` is the label, fill or width that clashes.
+    """
+
+    head: str
+    reserved: str
+    label: str | Unknown
+    classes: Integer
+    index: int = 0
+    shown: tuple[Step, ...] = ()
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the label has no class at all."""
+        return self.classes.number is not None and self.index >= self.classes.number
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the labels leave the class alone."""
+        if isinstance(self.label, Unknown):
+            yield Unjudged(self.call, f"do the labels leave out the {self.reserved}", self.label)
+
+
+@dataclass(frozen=True)
+class Relabelling(Fact):
+    """A collator that makes ``labels`` anew from the ids of each row.
+
+    ``by`` names it, ``rebuilt`` is where it does so if the project wrote it, ``masked`` are the lines by which the rows
+    bring labels of their own in which a part is masked.
+    """
+
+    by: str
+    rebuilt: tuple[Step, ...]
+    masked: tuple[Step, ...] | Unknown
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the rows bring masked labels."""
+        if isinstance(self.masked, Unknown):
+            yield Unjudged(self.call, "does the collator overwrite masked labels", self.masked)
+
+
 @dataclass(frozen=True)
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
@@ -358,8 +458,10 @@ def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Un
 
 
 def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Unknown | None) -> Iterator[Unjudged]:
+    """An index without a job may be skipped wherever it stands: the classes need not be known."""
     if isinstance(position, Unknown):
-        yield Unjudged(fact.call, question, position)
+        if not isinstance(job, Job) or job.role.is_job:
+            yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
         yield Unjudged(fact.call, question, job)
 

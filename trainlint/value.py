@@ -66,6 +66,16 @@ class Table:
         """The label behind an id, if it is known."""
         return dict(self.entries).get(number)
 
+    @property
+    def evidence(self) -> tuple[Step, ...]:
+        """The line where it is written."""
+        return (Step(f"{self.name} has {self.size} entries", self.where),)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the labels are numbered from 0 without a gap: a table with gaps is a part of something."""
+        return self.complete and sorted(number for number, _ in self.entries) == list(range(self.size))
+
 
 @dataclass(frozen=True)
 class Integer:

@@ -46,7 +46,8 @@ Good:
 Severity. Always a note: the code is right. It names a layer of the project for which the same number is a class, if
 there is one.
 
-Silent unless the layer in front of the loss is known and is exactly as wide as the number.
+Silent unless the layer in front of the loss is known and is exactly as wide as the number, and where the number is
+read off the logits themselves, as ``logits.size(1)``: it moves with them.
 """
 
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ def sentinel_one_past_end(loss: Loss) -> Iterator[Finding]:
     """Note a loss whose skipped index becomes a class with the next one added."""
     index, layer = loss.ignore_index, loss.layer
     if isinstance(index, Unknown) or isinstance(layer, Unknown) or loss.position is not Position.ONE_PAST:
+        return
+    if layer.measured:
         return
     assumed = taken(index, layer.classes)
     yield Finding(

@@ -5,7 +5,7 @@ One module per library. A callable is known by its qualified name; ``canonical``
 
 from __future__ import annotations
 
-from trainlint.knowledge import activations, metrics, torch, transformers
+from trainlint.knowledge import activations, metrics, torch, torchvision, transformers
 from trainlint.knowledge.signature import Signature
 
 SIGNATURES: dict[str, Signature] = {
@@ -28,3 +28,4 @@ def canonical(name: str) -> str:
 
 
 __all__ = ["SIGNATURES", "Signature", "activations", "canonical", "metrics", "torch", "transformers"]
+__all__ = ["SIGNATURES", "Signature", "canonical", "metrics", "torch", "torchvision", "transformers"]

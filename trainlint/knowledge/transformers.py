@@ -37,6 +37,15 @@ STOPS = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>", "<|eom_id|>", "
 """What ends a turn of a chat where ``eos_token`` may be another token."""
 
 
+KEEPS_ROWS = frozenset(
+    {
+        "shuffle", "select", "filter", "with_format", "train_test_split", "remove_columns", "rename_column", "shard",
+        "with_transform", "flatten_indices", "sort", "take", "skip", "cast_column",
+    }
+)  # fmt: skip
+"""Methods of a library's dataset after which its rows are what they were."""
+
+
 def is_language_collator(name: str) -> bool:
     """Whether a qualified name is that of the library's collator for language models.
 

@@ -73,7 +73,7 @@ def combined(op: ast.operator, left: Integer, right: Integer) -> Integer | Unkno
     if isinstance(result, Unknown):
         return result
     both = left + right
-    return Integer(result, evidence=both.evidence, assumed=both.assumed)
+    return Integer(result, evidence=both.evidence, assumed=both.assumed, parts=both.parts)
 
 
 def _with_table(total: Integer, left: Integer, right: Integer, sign: int) -> Integer:

@@ -145,12 +145,12 @@ def default_parameter(world: World, name: str, frame: Frame) -> Thing | None:
     return assumed_by(world.evaluate(default, frame.outer or frame), type(step)(text, step.where))
 
 
-def open_parameter(name: str, frame: Frame) -> Opaque:
+def open_parameter(name: str, frame: Frame, why: Unknown | None = None) -> Opaque:
     """A parameter that nobody settles is itself."""
     node = frame.function
     place = declared(node).get(name) if node is not None and not isinstance(node, ast.ClassDef) else None
     where = f"{frame.module.name}:{getattr(node, 'name', 'lambda')}:{getattr(node, 'lineno', 0)}"
-    why = Unknown(f"nobody is seen to pass {name} to {getattr(node, 'name', 'the lambda')}", name)
+    why = why or Unknown(f"nobody is seen to pass {name} to {getattr(node, 'name', 'the lambda')}", name)
     return Opaque(name, f"{where}.{name}#{frame.number}", why, minimum=least(name), node=place, words=(name,))
 
 

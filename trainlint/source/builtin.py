@@ -37,6 +37,7 @@ from trainlint.value import Integer, Step, Symbol, Table, Unknown
 
 NAMES = frozenset(dir(builtins))
 SEVERAL = Unknown("a loop variable takes several numbers")
+UNFOLLOWED = Unknown("the batches of the loader are not followed")
 MOST_DIGITS = 1000
 MOST_MEMBERS = 1024
 """An enum with more members than this is not read as a class table."""
@@ -265,15 +266,32 @@ def _turn(world: World, thing: Items, node: ast.AST) -> Thing:
 
 
 def _batch(world: World, loader: Built) -> Thing:
-    """A batch of a loader is what its ``collate_fn`` returns."""
+    """A batch of a loader is what its ``collate_fn`` returns, or examples of its dataset on top of each other."""
     names = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn")
     given = argument(loader.arguments, names, "collate_fn")
+    if given is None:
+        dataset = argument(loader.arguments, names, "dataset")
+        return _example(world, dataset) if isinstance(dataset, Thunk) else UNFOLLOWED
     if not isinstance(given, Thunk):
-        return Unknown("the batches of the loader are not followed")
+        return UNFOLLOWED
     collate = world.force(given)
     return world.call(
         collate, Arguments((_known(Unknown("the examples of a batch are open")),)), given.node, loader.frame
     )
+
+
+def _example(world: World, given: Thunk) -> Thing:
+    """One example of a dataset, whichever."""
+    dataset = world.force(given)
+    match dataset:
+        case Built(what=External(name="torch.utils.data.TensorDataset"), arguments=Arguments(stars=()) as held):
+            return Items(held.positional, expression(dataset.node), dataset.frame)
+        case Built(what=Class() as cls):
+            function = objects.method(world, cls, "__getitem__", dataset)
+            if function is not None:
+                place = Arguments((_known(Unknown("the place of an example is open")),))
+                return world.call(function, place, given.node, given.frame)
+    return UNFOLLOWED
 
 
 def constructed(world: World, cls: Class, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -424,6 +442,8 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
     match name, values:
         case "len", [thing]:
             return length(world, thing)
+        case "int", [Tensor() as tensor] if tensor.sampled or tensor.ids:
+            return tensor
         case "int" | "abs" | "round" | "float", [thing]:
             return _number(world, name, thing)
         case "max" | "min", [_, _, *_] if not given.keywords:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects
@@ -16,7 +16,6 @@ from trainlint.source.things import (
     Built,
     Class,
     Constant,
-    External,
     Frame,
     Function,
     Opaque,
@@ -27,12 +26,14 @@ from trainlint.source.things import (
     identity,
 )
 from trainlint.source.world import MOST_CALLERS, Impossible, World
-from trainlint.value import Unknown
+from trainlint.value import Step, Unknown
 
 APPLIED = ("forward", "__call__")
 MOST_YIELDS = 3
-MOST_SHAPES = 6
-"""Calls that fill other parameters, of which each is looked at."""
+TRAINING = {"backward", "Trainer", "fit"}
+"""What a file reads that trains."""
+
+DECIDING = {"ignore", "pad", "padding", "blank", "eos", "criterion", "loss"}
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -146,9 +147,9 @@ def instance(world: World, cls: Class) -> Built:
     made = constructions(world, cls)
     if not made:
         return Built(cls, None, cls.node, frame)
-    steps = tuple(caller.module.step(caller.node) for caller in made)
-    chosen = made[world.choose("caller", ("made", id(cls.node)), steps)]
-    world.context[cls.node] = chosen.module.step(chosen.node)
+    chosen = _chosen(world, ("made", id(cls.node)), made, cls.node)
+    if chosen is None:
+        return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
     kind = thing if isinstance(thing, Class) else cls
@@ -165,34 +166,31 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
-    answer = _foremost(_without_demos(list({id(caller.node): caller for caller in found}.values()), cls.module))
+    answer = _ranked({id(caller.node): caller for caller in found}.values())
     world.workspace.answers[key] = answer
     return answer
 
 
-def _foremost(found: Sequence[Caller]) -> tuple[Caller, ...]:
-    """``MOST_CALLERS`` at most, but one of each that passes other arguments: a script with a setting of its own counts
-    before the third that leaves the default.
+def _ranked(callers: Iterable[Caller]) -> tuple[Caller, ...]:
+    """Callers in files that train first, then those that say what is skipped; a demo counts only where it is alone.
+
+    A demo is the ``if __name__ == "__main__":`` of a file in which nothing is trained.
     """
-    first = {_shape(caller.node): caller for caller in reversed(found)}
-    ahead = [caller for caller in found if first[_shape(caller.node)] is caller]
-    rest = [caller for caller in found if caller not in ahead]
-    return tuple([*ahead, *rest][: max(MOST_CALLERS, min(len(ahead), MOST_SHAPES))])
+    every = sorted(callers, key=lambda caller: (not _trains(caller.module), not _decides(caller.node)))
+    others = tuple(caller for caller in every if _trains(caller.module) or not _is_main(caller))
+    return others or tuple(every)
 
 
-def _shape(call: ast.Call) -> tuple[object, ...]:
-    """Which parameters a call fills."""
-    stars = tuple(isinstance(each, ast.Starred) for each in call.args)
-    return stars, frozenset(keyword.arg for keyword in call.keywords)
+def _trains(module: Module) -> bool:
+    return not TRAINING.isdisjoint(module.loads)
 
 
-def _without_demos(found: list[Caller], home: Module) -> list[Caller]:
-    """Without what a class's own file makes under ``if __name__ == "__main__":``, if others make objects too."""
-    others = [caller for caller in found if caller.module is not home or not _is_demo(caller)]
-    return others or found
+def _decides(call: ast.Call) -> bool:
+    """Whether a call names a sentinel, a padding or a loss."""
+    return any(not DECIDING.isdisjoint((keyword.arg or "").split("_")) for keyword in call.keywords)
 
 
-def _is_demo(caller: Caller) -> bool:
+def _is_main(caller: Caller) -> bool:
     node: ast.AST | None = caller.node
     while node is not None:
         match node:
@@ -200,6 +198,27 @@ def _is_demo(caller: Caller) -> bool:
                 return True
         node = caller.module.parents.get(node)
     return False
+
+
+def _chosen(world: World, key: tuple[object, ...], callers: Sequence[Caller], called: ast.AST) -> Caller | None:
+    """The caller of this world; None stands for all those beyond the first ones, which are not followed."""
+    first, rest = callers[:MOST_CALLERS], callers[MOST_CALLERS:]
+    steps = [caller.module.step(caller.node) for caller in first]
+    if rest:
+        steps.append(Step(f"called from {len(rest)} more places, here first", rest[0].module.span(rest[0].node)))
+    taken = world.choose("caller", key, steps)
+    world.context[called] = steps[taken]
+    if taken == len(first):
+        world.unfollowed[called] = Unknown(f"{len(callers)} places call it, and {len(first)} are followed")
+        return None
+    return first[taken]
+
+
+def unfollowed(world: World, frame: Frame) -> Unknown | None:
+    """Why a parameter is open on the path of the callers that are not followed."""
+    function = frame.function
+    holder = frame.module.parents.get(function) if function is not None else None
+    return next((world.unfollowed[node] for node in (function, holder) if node in world.unfollowed), None)
 
 
 def _by_class_methods(cls: Class) -> Iterator[Caller]:
@@ -300,31 +319,34 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     found = callers_of(world, frame.module, function)
     if not found:
         return None
-    steps = tuple(caller.module.step(caller.node) for caller in found)
-    chosen = found[world.choose("caller", ("calls", id(function)), steps)]
-    world.context[function] = chosen.module.step(chosen.node)
+    chosen = _chosen(world, ("calls", id(function)), found, function)
+    if chosen is None:
+        return None
     where = standing(world, chosen)
     called = world.evaluate(chosen.node.func, where)
     given = arguments(world, chosen.node, where)
     while isinstance(called, Partial):
         given, called = given.after(called.arguments), called.callable
-    if isinstance(called, Function) and called.node is not function:
-        raise Impossible
-    if isinstance(called, Built) and function.name in APPLIED:  # type: ignore[union-attr]
-        _require(world, called, frame, function)
+    if not _may_enter(world, called, function, frame):
+        if isinstance(called, Function | Built):
+            raise Impossible
+        return None
     receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number)
 
 
-def _require(world: World, called: Built, frame: Frame, function: FunctionNode) -> None:
-    """This path is none if what is called here is no object of the class whose method a frame runs."""
+def _may_enter(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:
+    """Whether to call a thing may be to enter a function; a ``forward`` is entered through an object of its class."""
+    if isinstance(called, Function):
+        return called.node is function
+    if isinstance(function, ast.Lambda) or function.name not in APPLIED:
+        return True
+    if not isinstance(called, Built) or not isinstance(called.what, Class):
+        return False
     holder = frame.module.parents.get(function)
-    if isinstance(called.what, External):
-        raise Impossible
-    if not any(isinstance(each, Class) and each.node is holder for each in objects.lineage(world, called.what)):
-        raise Impossible
+    return any(isinstance(each, Class) and each.node is holder for each in objects.lineage(world, called.what))
 
 
 def _applications(world: World, module: Module, function: FunctionDef) -> Iterator[Caller]:
@@ -339,8 +361,8 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
             func = call.func
             callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
             thing = world.apart().evaluate(callable, world.open_frame(where, call))
-            is_own = isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls
-            if is_own or isinstance(thing, Opaque):
+            is_one = isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls
+            if is_one or isinstance(thing, Opaque | Unknown):
                 yield Caller(call, where)
 
 
@@ -381,12 +403,11 @@ def _confirmed(world: World, module: Module, source: ast.AST, function: Function
 
 
 def callers_of(world: World, module: Module, function: FunctionNode) -> tuple[Caller, ...]:
-    """Who calls a function, ``MOST_CALLERS`` of a kind at most, in the order of the files."""
+    """Who calls a function, those first that matter most."""
     key = ("callers", id(function))
     known = world.workspace.answers.get(key)
     if not isinstance(known, tuple):
-        every = tuple(caller for caller in _every_caller(world, module, function) if not _inside(caller, function))
-        known = _foremost(every)
+        known = _ranked(caller for caller in _every_caller(world, module, function) if not _inside(caller, function))
         world.workspace.answers[key] = known
     return known
 

@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import replace
 
-from trainlint.knowledge import SIGNATURES, canonical
+from trainlint.knowledge import SIGNATURES, canonical, transformers
 from trainlint.source import (
     activations,
     arithmetic,
@@ -14,11 +14,13 @@ from trainlint.source import (
     builtin,
     callers,
     containers,
+    doubts,
     files,
     hydra,
     names,
     objects,
     settings,
+    shapes,
     tensors,
 )
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets, updated
@@ -74,13 +76,13 @@ class Evaluator(World):
             case ast.Attribute():
                 return self._attribute(node, frame)
             case ast.Call():
-                return self._call(node, frame)
+                return self._unless_sized(self._call(node, frame), node, frame)
             case ast.BinOp():
                 return self._operation(node, frame)
             case ast.UnaryOp():
                 return self._unary(node, frame)
             case ast.Subscript():
-                return self._subscript(node, frame)
+                return self._unless_sized(self._subscript(node, frame), node, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return self._items(node, elements, frame)
             case ast.Dict():
@@ -140,6 +142,8 @@ class Evaluator(World):
         made = self._comprehended(name, node, frame)
         if made is not None:
             return made
+        # What a statement binds is the same in every turn: a fork must not be asked again in each.
+        frame = frame.home or frame
         if function is None:
             return self._module_name(name, node, frame) if inside else None
         if name in frame.module.rebound and _is_nonlocal(name, function):
@@ -275,7 +279,7 @@ class Evaluator(World):
         default = None if passed else binding.default_parameter(self, name, frame)
         if default is not None and not (isinstance(default, Constant) and default.value is None):
             return default
-        return binding.open_parameter(name, frame)
+        return binding.open_parameter(name, frame, callers.unfollowed(self, frame))
 
     # Bindings
 
@@ -305,7 +309,7 @@ class Evaluator(World):
 
     def _in_turn(self, loop: ast.For, values: tuple[Thunk, ...], place: int, around: Frame) -> Frame:
         frame = self.turn(loop.target, self.force(values[place]), around, place)
-        return replace(frame, turn=Turn(loop, place, values, around))
+        return replace(frame, turn=Turn(loop, place, values, around), home=None)
 
     def _bound(self, binding: Binding, frame: Frame) -> Thing:
         node = binding.node
@@ -458,6 +462,11 @@ class Evaluator(World):
         )
         return arithmetic.assumed_by(value, frame.step(found.node)) if is_settings else value
 
+    def _unless_sized(self, value: Thing, node: ast.expr, frame: Frame) -> Thing:
+        """The size of a tensor that is not known is a number all the same."""
+        sized = shapes.size(self, node, frame) if isinstance(value, Opaque | Unknown) else None
+        return sized if sized is not None else value
+
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Thing:
         name = place(node)
         if name and name in frame.module.stored:
@@ -502,8 +511,17 @@ class Evaluator(World):
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
                 return Opaque(
-                    f"{thing.name}.{name}", origin, thing.why, binding.least(name), node, words, thing.evidence
+                    f"{thing.name}.{name}",
+                    origin,
+                    thing.why,
+                    binding.least(name),
+                    node,
+                    words,
+                    thing.evidence,
+                    thing.mapped,
                 )
+            case Tensor(sampled=True) if name == "indices":
+                return thing
             case Tensor() if name in ("T", "mT", "data", "logits", "values"):
                 return thing if name in ("data", "logits", "values") else tensors.turned(thing)
             case Unknown() if name in activations.OPEN_METHODS:
@@ -634,9 +652,7 @@ class Evaluator(World):
             if isinstance(name, ast.Name)
         }
         number = self.workspace.number("turn", id(target), place, frame.number)
-        return Frame(
-            frame.module, frame.function, frame.arguments, frame.receiver, frame.outer, number, {**frame.local, **local}
-        )
+        return replace(frame, number=number, local={**frame.local, **local}, home=frame.home or frame)
 
     # Calls
 
@@ -686,7 +702,8 @@ class Evaluator(World):
                 return self._got(thing, arguments)
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
-                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node))
+                mapped = _mapped(thing, arguments)
+                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
 
     def _got(self, thing: Opaque, arguments: Arguments) -> Thing:
@@ -734,6 +751,9 @@ class Evaluator(World):
     def element(self, thing: Thing, node: ast.AST) -> Thing:
         return builtin.element(self, thing, node)
 
+    def doubted(self, built: Built, name: str, value: Thing) -> Thing:
+        return doubts.doubted(self, built, name, value)
+
     def table(self, thing: Thing) -> Thing:
         held = settings.held(self, thing) if isinstance(thing, Built) and isinstance(thing.what, Class) else None
         return held if held is not None else thing
@@ -743,6 +763,15 @@ class Evaluator(World):
 
     def integer(self, thing: Thing) -> Integer | Unknown:
         return arithmetic.integer(thing, self.workspace.values)
+
+
+def _mapped(thing: Opaque, arguments: Arguments) -> tuple[Thunk, ...]:
+    """The functions that make the rows of what a method of a library's dataset returns."""
+    method = thing.words[-1] if thing.words else ""
+    given = arguments.positional[:1] or tuple(filter(None, [arguments.keywords.get("function")]))
+    if method == "map" and given:
+        return (*thing.mapped, *given)
+    return thing.mapped if method in transformers.KEEPS_ROWS else ()
 
 
 def _called(value: Integer, name: str, frame: Frame) -> Integer:

@@ -209,10 +209,15 @@ def _loop(growth: Growth, node: ast.For, frame: Frame) -> None:
     turns = builtin.sequence(growth.world, over)
     if turns is not None and len(turns) <= MOST_UNROLLED:
         for place, turn in enumerate(turns):
-            _all(growth, node.body, growth.world.turn(node.target, growth.world.force(turn), frame, place))
+            _all(growth, node.body, _turn(growth, node, growth.world.force(turn), frame, place))
         return
     last = _last(growth.world, over)
-    _open_turn(growth, node.body, frame if last is None else growth.world.turn(node.target, last, frame, -1))
+    _open_turn(growth, node.body, frame if last is None else _turn(growth, node, last, frame, -1))
+
+
+def _turn(growth: Growth, loop: ast.For, value: Thing, frame: Frame, place: int) -> Frame:
+    """A frame in which a turn of a loop runs: what its body binds is bound in this turn."""
+    return replace(growth.world.turn(loop.target, value, frame, place), home=None)
 
 
 def _last(world: World, over: Thing) -> Thing | None:

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
-from trainlint.source.linkers import inputs, label_masks, losses, own_losses
+from trainlint.source.linkers import (
+    detectors,
+    embeddings,
+    inputs,
+    label_masks,
+    labels,
+    losses,
+    own_losses,
+    relabelling,
+)
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -39,6 +48,10 @@ LINKERS = (
     Linker("judging a loss written by hand", own_losses.sites, own_losses.facts),
     Linker("judging what a loss is given", inputs.sites, inputs.facts),
     Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
+    Linker("judging a collator", relabelling.sites, relabelling.facts),
+    Linker("following a prediction to its label", labels.sites, labels.facts),
+    Linker("judging a detector", detectors.sites, detectors.facts),
+    Linker("judging an embedding", embeddings.sites, embeddings.facts),
 )
 
 

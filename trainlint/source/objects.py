@@ -27,7 +27,7 @@ from trainlint.source.things import (
     identity,
 )  # fmt: skip
 from trainlint.source.world import Impossible, World
-from trainlint.source.writes import by_any_name, from_outside, own_calls
+from trainlint.source.writes import from_outside, own_calls
 from trainlint.value import Integer, Step, Unknown
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
@@ -522,22 +522,6 @@ def replaced(world: World, built: Built, name: str) -> bool:
     return _written_after(world, built, name) is not None or written_outside(world, built, name) is not None
 
 
-def _doubted(world: World, built: Built, value: Thing) -> Thing:
-    """An attribute that ``setattr`` with an open name may have written over."""
-    assert isinstance(built.what, Class), "an object of the project"
-    is_module = (
-        isinstance(value, Built) and isinstance(value.what, External) and value.what.name.startswith("torch.nn.")
-    )
-    classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
-    for module, statement in by_any_name(world, classes):
-        if is_module and getattr(module.scope(statement), "name", "") == "__init__":
-            continue
-        if not isinstance(value, Integer | Constant):
-            return Unknown(f"setattr in line {statement.lineno} may write over it")
-        value = assumed_by(value, module.step(statement))
-    return value
-
-
 def _is_used_before(world: World, built: Built, name: str) -> bool:
     """Whether the object is called or passed on before the attribute is written: then both values may be seen."""
     module, variable = built.frame.module, _variable(built) or ""
@@ -590,7 +574,7 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     if found is None and function is None:
         found = class_attribute(world, built.what, name)
     if found is not None:
-        return _doubted(world, built, found)
+        return world.doubted(built, name, found)
     if function is not None:
         is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
         return _computed(world, built, name, function) if is_property else function

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from trainlint.knowledge import metrics, torch, transformers
+from trainlint.knowledge import metrics, torch, torchvision, transformers
 from trainlint.source.text import UTF_16, Fault, encoding
 
 TYPE_CHECKING = False
@@ -31,6 +31,19 @@ OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)")
 """In lower case: a callable that calls itself an accuracy is called here, or imported under another name."""
 
 
+PREDICTED = re.compile(rb"argmax|multinomial|topk|\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
+"""A class is predicted here: by a function that does nothing else, or by a maximum along one dimension."""
+
+LOOKED_UP = re.compile(
+    rb"(?:\b(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|\bitos|\bid2\w+|\bidx2\w+|\bint2\w+|\w*names|\w+_to_\w+|"
+    rb"\bclasses|\bchars|\bvocab)\s*\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])"
+)
+"""A container that is called like a table of labels is asked for what a variable, a call or an element names."""
+
+PADDED = re.compile(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
+"""A padding index is given by its name, and not read from the settings of a published checkpoint."""
+
+
 def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
     """The last words of these names, longest first: they are found soonest. A word that holds another is left to it."""
     words = {name.rpartition(".")[2] for name in names}
@@ -41,6 +54,7 @@ def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
 LOSS = _spelled(known.name for known in LOSSES)
 METRIC = _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
 TRAINER = _spelled(transformers.TRAINERS)
+DETECTOR = _spelled(known.name for known in torchvision.WITH_BACKGROUND)
 TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
@@ -88,6 +102,10 @@ def _trainer(data: bytes) -> bool:
     return _holds(data, TRAINER) and _holds(data, TRAINED)
 
 
+def _loader(data: bytes) -> bool:
+    return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
+
+
 def _metric(data: bytes) -> bool:
     if not _holds(data, (b"ignore", b"padding_idx")) or not _holds(data, SKIPS):
         return False
@@ -111,5 +129,28 @@ def _own_loss(data: bytes) -> bool:
     return _holds(data, PICKS) and _holds(data, COMPARING) and SKIP_COMPARED.search(data.lower()) is not None
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (_loss, _metric, _trainer, _collator, _label_mask, _own_loss)
+def _prediction(data: bytes) -> bool:
+    return PREDICTED.search(data) is not None and LOOKED_UP.search(data) is not None
+
+
+def _embedding(data: bytes) -> bool:
+    return b"padding_idx" in data and b"Embedding" in data and PADDED.search(data) is not None
+
+
+def _detector(data: bytes) -> bool:
+    return _holds(data, DETECTOR)
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (
+    _loss,
+    _metric,
+    _trainer,
+    _collator,
+    _loader,
+    _label_mask,
+    _own_loss,
+    _prediction,
+    _embedding,
+    _detector,
+)
 """One condition for each kind of site, the likeliest first."""

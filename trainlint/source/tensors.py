@@ -9,11 +9,21 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, command_line, files, hydra, joins, layers, objects, settings
+from trainlint.source import (
+    activations,
+    builtin,
+    command_line,
+    files,
+    hydra,
+    joins,
+    layers,
+    lookups,
+    objects,
+    settings,
+)
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
-    UNTRACED,
     Arguments,
     Binding,
     Built,
@@ -77,6 +87,7 @@ MOVERS = ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", 
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 RECORDS = {"types.SimpleNamespace"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
+MASKS = frozenset({"mask", "keep", "kept", "valid", "ok"})
 MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
     {
@@ -174,9 +185,11 @@ def _written_out(world: World, name: str, first: Thing, given: Arguments, node: 
     if name in FULL:
         fill = given.positional[1] if len(given.positional) > 1 else given.keywords.get("fill_value")
         value = world.integer(world.force(fill)) if fill else Unknown("it is filled with something open")
-        return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True)
+        made = (frame.step(builtin.expression(node)),)
+        return Tensor(values=() if isinstance(value, Unknown) else (value,), constant=True, evidence=made)
     if name in CONSTANT:
-        return Tensor(values=(Integer.exact(CONSTANT[name]),), constant=True)
+        made = (frame.step(builtin.expression(node)),)
+        return Tensor(values=(Integer.exact(CONSTANT[name]),), constant=True, evidence=made)
     if name in PADDERS:
         fill = given.keywords.get("padding_value") or (given.positional[2] if len(given.positional) > 2 else None)
         base = _of_values(world, first, node, frame)
@@ -194,8 +207,7 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
     if name == "torch.where" and len(given.positional) == 3:
         return _where(world, given, node, frame)
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
-        layer = first.layer if isinstance(first, Tensor) else UNTRACED
-        return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if last in COUNTED else None)
+        return _sample(first if isinstance(first, Tensor) else Tensor(), last)
     if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
         return joins.joined(world, first, last, given)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
@@ -220,11 +232,18 @@ def _product(layer: Layer | Unknown, name: str, node: ast.AST, frame: Frame) -> 
     return Tensor(layer, activation=raw)
 
 
+def _sample(tensor: Tensor, how: str) -> Tensor:
+    """A predicted class."""
+    layer = Unknown("some of the classes are shut out") if tensor.masked else tensor.layer
+    return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if how in COUNTED else None)
+
+
 def _kept_by(name: str, thing: Thing) -> Thing:
     """What keeps the classes; only copies and moves keep what the numbers mean."""
     if isinstance(thing, Unknown):
         return thing
     tensor, last = activations.opened(thing), name.rpartition(".")[2]
+    tensor = tensor if last in lookups.KEEPING else replace(tensor, ids=())
     if last in known_activations.BOUNDING:
         return activations.bounded(tensor)
     same = name in known_activations.SAME_FUNCTIONS or name in known_activations.SAME_MODULES
@@ -247,7 +266,8 @@ def _of_values(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Tenso
     if isinstance(thing, Items) and thing.whole and len(thing.elements) <= MOST_WEIGHTS:
         numbers = [builtin.number(world.force(each)) for each in thing.elements]
         if None not in numbers:
-            return Tensor(weights=tuple(number for number in numbers if number is not None))
+            weights = tuple(number for number in numbers if number is not None)
+            return Tensor(weights=weights, ids=lookups.of_comprehension(world, thing))
     return Tensor()
 
 
@@ -274,6 +294,7 @@ def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame
     if isinstance(value, Unknown):
         return base
     fills = () if how in MASKING and _marks(value) else base.fills
+    base = base if how not in MASKING or _marks(value) else base.but(ids=())
     how = HOW.get(how, f"filled by {how} with")
     return base.but(fills=(*fills, Fill(value, fill.frame.module.span(fill.node), how)))
 
@@ -285,6 +306,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     if len(numbers) == 2:
         return Tensor(values=tuple(numbers), evidence=(frame.step(builtin.expression(node)),))
     tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor()).but()
+    tensor = tensor if len(numbers) == 1 else tensor.but(ids=())
     for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
             fills = () if _marks(side) else tensor.fills
@@ -446,7 +468,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
         case Opaque() if name in OF_TENSORS:
             return _of_opaque(world, thing, name, given, node, frame)
         case Entries() | Items() | Constant():
-            found = builtin.method(world, thing, name, given, node, frame)
+            ids = lookups.by_method(world, thing, name, given, node, frame)
+            found = ids if ids is not None else builtin.method(world, thing, name, given, node, frame)
             if found is not None:
                 return found
     return _answer(world, thing, name, given, node, frame)
@@ -517,9 +540,10 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
             number = world.evaluate(value, frame)
             if isinstance(number, Tensor) and not isinstance(number.layer, Unknown):
                 tensor = tensor.but(layer=number.layer, values=(), constant=False)
-            tensor = tensor.but(lowest=None, highest=None)
-            if isinstance(number, Integer) and _marks(number):
-                tensor = tensor.but(fills=())
+            masked = tensor.masked or (isinstance(node, ast.Assign) and _shuts_out(node.targets[0]))
+            tensor = tensor.but(lowest=None, highest=None, masked=masked)
+            marks = isinstance(number, Integer) and _marks(number)
+            tensor = tensor.but(fills=()) if marks else tensor.but(ids=())
             if not whole:
                 continue
             where = frame.module.span(node if isinstance(node, ast.Assign) else value)
@@ -557,6 +581,14 @@ def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr, bool], ..
     return known
 
 
+def _shuts_out(target: ast.expr) -> bool:
+    """``logits[..., N:] = -inf`` may leave out the last classes."""
+    match target:
+        case ast.Subscript(slice=ast.Tuple(elts=[*_, ast.Slice(lower=lower, upper=upper)])):
+            return lower is not None or upper is not None
+    return False
+
+
 def _is_stretch(place: ast.expr) -> bool:
     """Whether a subscript takes a stretch or a mask, not one element."""
     match place:
@@ -572,14 +604,15 @@ def _is_stretch(place: ast.expr) -> bool:
 def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     if name in ("masked_fill", "masked_fill_") and len(given.positional) == 2:
         mask, value = given.positional
-        tensor = tensor.but(lowest=None, highest=None)
-        return _filled(world, tensor, value, node, frame, name) if _is_padding(world, mask, value) else tensor
+        tensor = tensor.but(lowest=None, highest=None, masked=isinstance(tensor.layer, Layer))
+        padded = _is_padding(world, mask, value)
+        return _filled(world, tensor, value, node, frame, name) if padded else tensor.but(ids=())
     if name == "argmin" or name in torch.SAMPLING:
-        return Tensor(sampled=True, layer=tensor.layer, lowest=Integer.exact(0) if name in COUNTED else None)
+        return _sample(tensor, name)
     if name.removesuffix("_") in known_activations.METHODS:
         return activations.by_method(world, tensor, name.removesuffix("_"), given, node, frame)
     if name in torch.KEEPING_METHODS:
-        kept = _kept_by_method(name, tensor)
+        kept = _kept_by_method(name, tensor if name in lookups.KEEPING else replace(tensor, ids=()))
         return kept if name in SAME_SIZES or not kept.sizes else replace(kept, sizes=())
     if name in SPLITS:
         return joins.split(world, tensor, name, given, node, frame)
@@ -587,6 +620,8 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         return Tensor(layers.linear(world, given.positional[0], -1))
     if name == "size" and len(given.positional) == 1:
         return _size(tensor, world.integer(world.force(given.positional[0])), node, frame)
+    if name in ("item", "tolist") and (tensor.sampled or tensor.ids):
+        return tensor
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
         return Method(tensor, name) if name == "shape" else opaque(f"tensor.{name}", node, frame)
     if name in ("fill_", "zero_") and (given.positional or name == "zero_"):
@@ -629,6 +664,8 @@ def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
         case "transpose" | "swapaxes" | "swapdims" | "permute" | "movedim":
             activation = activations.along(tensor, lambda axis: _where_to(axis, name, numbers))
             return tensor.but(dim=_where_to(tensor.dim, name, numbers), activation=activation)
+        case "view" | "reshape" if _splits(tensor, numbers):
+            return tensor.but(layer=Unknown("the classes are split over two dimensions"))
         case "view" | "reshape":
             rows = len(places) == 2
             as_rows = rows and numbers[1] != -1
@@ -642,6 +679,13 @@ def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
             return tensor.but(dim=None, activation=activations.along(tensor, lambda _: None))
     layer = tensor.layer if isinstance(tensor.layer, Unknown) else Unknown(f"{name}() is not followed")
     return tensor.but(layer=layer)
+
+
+def _splits(tensor: Tensor, sizes: list[int | None]) -> bool:
+    """``view(-1, 3, 10)`` of 30 outputs: three heads of ten classes each."""
+    width = tensor.layer.classes.number if isinstance(tensor.layer, Layer) else None
+    last = sizes[-1] if sizes else None
+    return tensor.dim == -1 and width is not None and last not in (None, -1, width)
 
 
 def _where_to(dim: int | None, name: str, numbers: list[int | None]) -> int | None:
@@ -687,6 +731,8 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return _sliced(world, value, node, frame)
         case Entries(record=True) if isinstance(place := world.evaluate(node.slice, frame), Integer):
             return builtin.placed(world, value, place.number)
+        case Entries() if (found := lookups.by_subscript(world, value, node, frame)) is not None:
+            return found
         case Entries():
             return builtin.entry(world, value, world.evaluate(node.slice, frame))
         case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
@@ -812,6 +858,9 @@ def _entry_of_opaque(world: World, value: Opaque, node: ast.Subscript, frame: Fr
 def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> Tensor:
     """A slice along time or batch keeps the classes; one that may cut the classes hides them."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if tensor.sampled:
+        chosen = any(_chooses(each) for each in parts)
+        return tensor.but(layer=Unknown("only some predictions are taken")) if chosen else tensor
     if tensor.fills and any(_selects(world, each, frame) for each in parts):
         tensor = replace(tensor, fills=())
     tensor = replace(tensor, activation=activations.along(tensor, lambda axis: _after_cut(axis, parts)))
@@ -834,6 +883,12 @@ def _after_cut(axis: int, parts: list[ast.expr]) -> int | None:
 
 def _has_ends(cut: ast.Slice) -> bool:
     return cut.lower is not None or cut.upper is not None
+
+
+def _chooses(each: ast.expr) -> bool:
+    """Whether a subscript is a mask."""
+    name = each.id if isinstance(each, ast.Name) else ""
+    return isinstance(each, ast.Compare | ast.BinOp | ast.UnaryOp) or bool(MASKS & set(name.lower().split("_")))
 
 
 def _selects(world: World, each: ast.expr, frame: Frame) -> bool:
@@ -874,19 +929,26 @@ def mixed(world: World, node: ast.BinOp, left: Thing, right: Thing, frame: Frame
         return Tensor(layers.linear(world, Thunk(node.right, frame, right), -1))
     if isinstance(left, Tensor) and isinstance(right, Integer) and isinstance(op, ast.Add | ast.Sub):
         return _shifted(left, right if isinstance(op, ast.Add) else -right)
+    if isinstance(left, Integer) and isinstance(right, Tensor) and right.ids and isinstance(op, ast.Add):
+        return _shifted(right, left)
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     traced = [each for each in tensors if not isinstance(each.layer, Unknown)]
     if len(traced) == 2 and traced[0].layer != traced[1].layer:
         return traced[0].but(layer=Unknown("two layers are added"))
     if traced:
-        return traced[0].but()
+        return traced[0].but(ids=())
     fills = tuple(fill for each in tensors for fill in each.fills)
     sizes = tensors[0].sizes if len(tensors) == 1 else ()
-    return tensors[0].but(values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills, sizes=sizes)
+    return tensors[0].but(
+        ids=(), values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills, sizes=sizes
+    )
 
 
 def _shifted(tensor: Tensor, by: Integer) -> Tensor:
     ends = [None if end is None else end + by for end in (tensor.lowest, tensor.highest)]
     moved = tuple(value + by for value in tensor.values), tuple(value + by for value in tensor.appended)
     fills = tuple(replace(fill, value=fill.value + by) for fill in tensor.fills)
-    return tensor.but(values=moved[0], appended=moved[1], lowest=ends[0], highest=ends[1], fills=fills, weights=())
+    ids = lookups.moved(tensor.ids, by)
+    return tensor.but(
+        values=moved[0], appended=moved[1], lowest=ends[0], highest=ends[1], fills=fills, weights=(), ids=ids
+    )

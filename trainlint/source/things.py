@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from trainlint.facts import Activation, Fill, Layer
+from trainlint.facts import Activation, Fill, Ids, Layer
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 
@@ -18,8 +18,8 @@ class Frame:
     """One activation of a function, or a module's or a class's body: where names are looked up.
 
     ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first
-    parameter of a method is bound to. ``local`` are the variables of a comprehension, or of one ``turn`` of a loop.
-    Equal numbers mean the same activation.
+    parameter of a method is bound to. ``local`` are the variables of one turn of a comprehension, ``home`` the frame
+    without them, or those of one ``turn`` of a loop. Equal numbers mean the same activation.
     """
 
     module: Module
@@ -30,6 +30,7 @@ class Frame:
     number: int = 0
     local: Mapping[str, Thunk] = field(default_factory=dict)
     turn: Turn | None = None
+    home: Frame | None = None
 
     def step(self, node: ast.expr | ast.stmt) -> Step:
         return self.module.step(node)
@@ -240,7 +241,8 @@ class Tensor:
     ``appended`` closes each row, ``weights`` are the numbers it was written out with, ``fills`` what pads or masks it.
     ``sizes`` are its dimensions where it was made with them written down. ``sampled`` says that its entries are
     predicted classes, ``constant`` that it was made of one value and nothing was written into it yet. ``activation`` is
-    what gave its numbers their meaning; None where nobody knows.
+    what gave its numbers their meaning; None where nobody knows. ``ids`` are the tables in which all its entries were
+    looked up; ``masked`` says that some of the classes may have been shut out.
     """
 
     layer: Layer | Unknown = UNTRACED
@@ -255,6 +257,8 @@ class Tensor:
     constant: bool = False
     drawn: bool = False
     activation: Activation | None = None
+    ids: tuple[Ids, ...] = ()
+    masked: bool = False
     evidence: tuple[Step, ...] = ()
     sizes: tuple[Thunk, ...] = ()
 
@@ -267,7 +271,8 @@ class Tensor:
 class Opaque:
     """An object that nobody settled, but that is itself wherever it goes: an open parameter, a library's result.
 
-    ``origin`` tells it from others of the same name; as a number it is the symbol of that origin.
+    ``origin`` tells it from others of the same name; as a number it is the symbol of that origin. ``mapped`` are the
+    functions that make its rows, if it is a library's dataset.
     """
 
     name: str
@@ -277,6 +282,7 @@ class Opaque:
     node: ast.AST | None = None
     words: tuple[str, ...] = ()
     evidence: tuple[Step, ...] = ()
+    mapped: tuple[Thunk, ...] = ()
 
 
 Thing = (

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from trainlint.source.summary import Module
-from trainlint.source.things import Arguments, Binding, Entries, Frame, Thing, Thunk
+from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Thing, Thunk
 from trainlint.source.workspace import Workspace
 from trainlint.value import Integer, Step, Unknown
 
@@ -95,6 +95,7 @@ class World(ABC):
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}
         self.context: dict[object, Step] = {}
+        self.unfollowed: dict[object, Unknown] = {}
 
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
@@ -175,6 +176,10 @@ class World(ABC):
 
     @abstractmethod
     def element(self, thing: Thing, node: ast.AST) -> Thing: ...
+
+    @abstractmethod
+    def doubted(self, built: Built, name: str, value: Thing) -> Thing:
+        """An attribute of an object, with what statements leave of it that write under open names."""
 
     @abstractmethod
     def table(self, thing: Thing) -> Thing:

@@ -54,8 +54,9 @@ def _is_used(module: Module, call: ast.Call) -> bool:
     match module.parents.get(call):
         case ast.keyword(arg=name):
             return name in COLLATING
-        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
-            return any(_collates(module, use) for use in module.loads.get(name, ()))
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            uses = module.loads.get(last(target), ())
+            return any(_collates(module, use) for use in uses if dotted(use) == dotted(target))
         case ast.Return() | ast.Call():
             return True
     return False

@@ -9,10 +9,11 @@ from dataclasses import replace
 from trainlint.facts import CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets
 from trainlint.knowledge import canonical, metrics, torch, transformers
 from trainlint.knowledge.roles import words
-from trainlint.source import callers, jobs
+from trainlint.source import callers, jobs, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
+from trainlint.source.linkers import detectors, labels
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -31,6 +32,7 @@ from trainlint.source.linkers.site import (
     trains,
 )
 from trainlint.source.objects import library_base, lineage, method, methods
+from trainlint.source.shapes import dimension
 from trainlint.source.summary import Module, last
 from trainlint.source.things import (
     Arguments,
@@ -129,6 +131,31 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         fact = _own_metric(world, called, site, frame)
     if fact is not None:
         yield fact
+    if isinstance(fact, Loss) and known is not None:
+        yield from _labelled(world, known, fact)
+        yield from _reserved(world, known, fact)
+
+
+def _labelled(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
+    """The tables of labels that the loss shows its layer to serve."""
+    index = loss.ignore_index
+    named = isinstance(index, Integer) and not _is_negative(index)
+    table = lookups.table_behind(world, index, loss.call.path) if named and isinstance(index, Integer) else None
+    if table is not None or (isinstance(loss.targets, Targets) and loss.targets.ids):
+        logits = passed(applied, 0, ("input",))
+        thing = world.force(logits) if isinstance(logits, Thunk) else None
+        if not (isinstance(thing, Tensor) and thing.masked):
+            layer = layer_of(world, logits) if loss.layer is NOT_ASKED else loss.layer
+            yield from labels.of_loss(world, loss, layer, table)
+
+
+def _reserved(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
+    """The label that takes the class which targets have wherever nothing was matched."""
+    given = passed(applied, 1, ("target",))
+    thing = world.force(given) if isinstance(given, Thunk) else None
+    if isinstance(thing, Tensor) and thing.constant:
+        layer = layer_of(world, passed(applied, 0, ("input",))) if loss.layer is NOT_ASKED else loss.layer
+        yield from detectors.no_object(world, loss, layer, thing)
 
 
 def _inherited(world: World, site: Site, frame: Frame) -> Iterator[Fact]:
@@ -197,13 +224,17 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     fills = dict.fromkeys(replace(fill, built=built) for thing in traced for fill in thing.fills)
     appended = dict.fromkeys(value for thing in traced for value in thing.appended)
     one = traced[0] if len(traced) == 1 else Tensor()
-    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence, one.drawn)
+    ids = tuple(dict.fromkeys(each for thing in traced for each in thing.ids)) if all(t.ids for t in traced) else ()
+    steps = traced[0].evidence
+    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), steps, one.drawn, ids)
 
 
 def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
     given = deciding(applied, "ignore_index")
     ignored = number_of(world, given, Integer.exact(-100))
-    layer = NOT_ASKED if _is_negative(ignored) else layer_of(world, passed(applied, 0, ("input",)))
+    logits = passed(applied, 0, ("input",))
+    measured = _measured(world, logits, ignored)
+    layer = NOT_ASKED if _is_negative(ignored) else measured or layer_of(world, logits)
     built = _decided_by_default(world, ignored, frame)
     weights = _weights(world, applied)
     targets = _targets(world, passed(applied, 1, ("target",)), built)
@@ -221,7 +252,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         layer=layer,
         ignore_index=ignored,
         is_default=given is None,
-        job=_weighted(ignored, weights) or job_of(world, ignored, layer, targets),
+        job=_weighted(ignored, weights) or job_of(world, ignored, layer, targets, site.span),
         targets=targets,
         trains=trains(site.module, site.call),
     )
@@ -230,7 +261,8 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
 
 def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -> Loss:
     """A loss that skips the padding token of a tokenizer: where that is its end token, texts have it as a target."""
-    if loss.job is not None or isinstance(ignored, Unknown) or not isinstance(loss.position, Unknown):
+    has_job = isinstance(loss.job, Job) and loss.job.role.is_job
+    if has_job or isinstance(ignored, Unknown) or not isinstance(loss.position, Unknown):
         return loss
     job = jobs.end_of_texts(world, ignored, near)
     if job is None:
@@ -241,6 +273,17 @@ def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -
     return replace(
         loss, end_of_texts=job, targets=replace(known, appended=appended, evidence=(*known.evidence, *ended))
     )
+
+
+def _measured(world: World, logits: Thunk | Unknown | None, ignored: Integer | Unknown) -> Layer | None:
+    """The logits as a layer of their own size, if the skipped index is read off that size."""
+    if not isinstance(logits, Thunk) or logits.known is not None or not isinstance(ignored, Integer):
+        return None
+    match ignored.terms:
+        case ((symbol, 1),) if symbol.origin == dimension(world, logits.node, 1, logits.frame):
+            step = logits.frame.step(logits.node)
+            return Layer(step.text, Integer.symbol(symbol), step.where, measured=True)
+    return None
 
 
 def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
@@ -291,7 +334,7 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed")), layer),
+        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span), layer),
     )
 
 
@@ -319,7 +362,7 @@ def _metric(world: World, applied: Applied, site: Site, frame: Frame) -> Metric 
         declared=number_of(world, deciding(applied, "num_classes"), Unknown("num_classes is not given")),
         layer=layer,
         ignore_index=ignored,
-        job=job_of(world, ignored, layer, Unknown("a metric's targets are not followed")),
+        job=job_of(world, ignored, layer, Unknown("a metric's targets are not followed"), site.span),
     )
 
 
@@ -332,7 +375,7 @@ def _own_metric(world: World, called: Function | External, site: Site, frame: Fr
     ignored = number_of(world, given, Unknown("it skips nothing"))
     layer = layer_of(world, Thunk(site.call.args[0], frame))
     call, declared = site.module.span(site.call), Unknown("the project's own accuracy declares no class count")
-    job = job_of(world, ignored, layer, Unknown("a metric's targets are not followed"))
+    job = job_of(world, ignored, layer, Unknown("a metric's targets are not followed"), site.span)
     return Metric(
         call, place_of(given, None, site), None, (), (), called.name.rpartition(".")[2], declared, layer, ignored, job
     )
@@ -389,20 +432,21 @@ def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact
 
 
 def job_of(
-    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown
+    world: World, number: Integer | Unknown, layer: Layer | Unknown, targets: Targets | Unknown, where: Span
 ) -> Job | Unknown | None:
-    """What the index is for; asked only where it is a class, or where targets are known to take it."""
-    if isinstance(number, Unknown):
+    """What the index is for; asked where it may be a class, or where targets are known to take it."""
+    if isinstance(number, Unknown) or _is_negative(number):
         return None
+    known = layer if isinstance(layer, Layer) else Layer("", Integer.exact(0), where)
+    position = number.position(layer.classes) if isinstance(layer, Layer) else None
     taken = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.values)
-    if isinstance(layer, Unknown):
+    if position in (Position.ONE_PAST, Position.BEYOND) and not taken:
         return None
-    if number.position(layer.classes) is not Position.INSIDE:
-        return jobs.job(world, number, layer) if taken else None
-    if isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended):
+    appended = isinstance(targets, Targets) and any((number - value).number == 0 for value in targets.appended)
+    if appended and position is Position.INSIDE and isinstance(targets, Targets):
         name = number.names[-1] if number.names else str(number)
         return Job(Role.END, Proof.USE, f"{name}, which closes a sequence", targets.evidence)
-    return jobs.job(world, number, layer)
+    return jobs.job(world, number, known)
 
 
 def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:

@@ -73,7 +73,7 @@ def facts(world: World, site: Site) -> Iterator[Loss]:
         layer=layer,
         ignore_index=ignored,
         is_default=False,
-        job=job_of(world, ignored, layer, NOT_FOLLOWED),
+        job=job_of(world, ignored, layer, NOT_FOLLOWED, site.span),
         targets=NOT_FOLLOWED,
         trains=trains(site.module, call),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -86,6 +87,11 @@ def applying(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
 def _is_class(node: ast.expr) -> bool:
     """Whether a name is spelled as a class: what is called under another name then makes an object."""
     return last(node)[:1].isupper()
+
+
+def is_spelled(module: Module, node: ast.expr, pattern: re.Pattern[bytes]) -> bool:
+    """Whether the lines of a node hold what files are sifted by."""
+    return pattern.search("\n".join(module.rows[node.lineno - 1 : node.end_lineno]).encode()) is not None
 
 
 def callable_of(call: ast.Call) -> ast.expr:

@@ -1,0 +1,204 @@
+"""The rules about classes and their labels, against facts made by hand and against PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from trainlint_rules.background_collision import background_collision
+from trainlint_rules.class_count_mismatch import class_count_mismatch
+
+from trainlint import (
+    Fact,
+    Facts,
+    Finding,
+    Integer,
+    LabelledLayer,
+    Layer,
+    ReservedClass,
+    Rule,
+    Service,
+    Severity,
+    Span,
+    Step,
+    Symbol,
+    Table,
+    Unknown,
+)
+from trainlint.lint import lint
+
+HEAD, TABLE, LABEL = Span("model.py", 14, 21), Span("tags.py", 1), Span("data.py", 15)
+OPEN = Unknown("not found")
+TAGS = Table("TAGS", tuple(enumerate(("NOUN", "VERB", "ADJ", "DET", "PUNCT"))), 5, TABLE)
+LOOKED_UP = Step("TAGS.index(tag)", Span("data.py", 9))
+
+
+def found(rule: Rule, fact: Fact) -> Finding | None:
+    findings = lint(Facts([fact]), [rule])
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def severity(rule: Rule, fact: Fact) -> Severity | None:
+    finding = found(rule, fact)
+    return finding.severity if finding else None
+
+
+def labelled(
+    classes: int | Integer, table: Table = TAGS, service: Service = Service.TARGETS, beside: tuple[int, ...] = ()
+) -> LabelledLayer:
+    width = Integer.exact(classes) if isinstance(classes, int) else classes
+    others = tuple(map(Integer.exact, beside))
+    layer = Layer("Tagger.head", width, HEAD)
+    return LabelledLayer(HEAD, HEAD, None, (), (), layer, table, service, (LOOKED_UP,), others)
+
+
+def of_size(size: int) -> Table:
+    return Table("WORDS", tuple((number, f"word{number}") for number in range(size)), size, TABLE)
+
+
+def test_a_layer_with_more_classes_than_labels_is_told_with_both_numbers() -> None:
+    assert found(class_count_mismatch, labelled(9)) == Finding(
+        where=HEAD,
+        message="Tagger.head emits 9 classes, and its targets are looked up in TAGS, which has 5 labels",
+        consequence="classes 5 to 8 can be predicted and can never be right: no label is behind it",
+        because=(Step("Tagger.head emits 9 classes", HEAD), LOOKED_UP, Step("TAGS has 5 entries", TABLE)),
+        help="size the layer with the length of TAGS",
+        severity=Severity.WARNING,
+        call=HEAD,
+        code="TL119",
+        name="class-count-mismatch",
+    )
+
+
+def test_a_label_without_a_class_is_named() -> None:
+    finding = found(class_count_mismatch, labelled(4))
+    assert finding
+    assert finding.consequence == "'PUNCT' and what follows it have no class: the first such target stops the run"
+
+
+def test_a_width_rounded_up_is_a_note_only_where_it_is_sampled_in_full() -> None:
+    words = of_size(100)
+    assert severity(class_count_mismatch, labelled(128, words)) is None
+    assert severity(class_count_mismatch, labelled(128, words, Service.PREDICTIONS)) is Severity.NOTE
+    assert severity(class_count_mismatch, labelled(200, words)) is Severity.WARNING
+    assert severity(class_count_mismatch, labelled(104, words)) is None
+    assert severity(class_count_mismatch, labelled(8)) is Severity.WARNING
+
+
+def test_one_class_more_counts_where_every_target_is_known() -> None:
+    assert severity(class_count_mismatch, labelled(6)) is Severity.WARNING
+    named = replace(labelled(6, service=Service.PREDICTIONS), spare=(Step("STOP = 5", HEAD),))
+    assert severity(class_count_mismatch, named) is None
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        labelled(5),
+        labelled(6, beside=(5,)),
+        labelled(6, beside=(-100, 7)),
+        labelled(replace(Integer.exact(9), parts=("tags.len(TAGS)",))),
+        labelled(replace(Integer.exact(9), table=TAGS)),
+        labelled(Integer.symbol(Symbol("classes", "cfg.classes", 1))),
+        replace(labelled(9), layer=OPEN),
+        labelled(4, Table("TAGS", (*TAGS.entries[:4], (4, "<pad>")), 5, TABLE)),
+    ],
+)
+def test_a_layer_that_may_be_meant_as_it_is_stays_quiet(fact: LabelledLayer) -> None:
+    assert found(class_count_mismatch, fact) is None
+
+
+def test_an_open_width_is_not_called_clean() -> None:
+    (open_one,) = labelled(Integer.symbol(Symbol("cfg.classes", "cfg.classes", 1))).unjudged()
+    assert open_one.why.settle == "cfg.classes"
+    assert list(replace(labelled(9), layer=OPEN).unjudged())
+    assert not list(labelled(9).unjudged())
+
+
+def test_torch_gives_probability_to_a_class_that_no_target_has() -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    hidden, targets = torch.randn(64, 8), torch.randint(0, 6, (64,))
+    shares = {}
+    for classes in (6, 8):
+        head = torch.nn.Linear(8, classes)
+        optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+        for _ in range(50):
+            loss = torch.nn.functional.cross_entropy(head(hidden), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        shares[classes] = head(hidden).softmax(-1)[:, 6:].sum(-1).mean().item()
+    assert shares[6] == 0
+    assert shares[8] > 0.01
+
+
+def reserved(
+    label: str | Unknown, index: int = 0, classes: int = 4, head: str = "FastRCNNPredictor", kept: str = "background"
+) -> ReservedClass:
+    shown = (Step("CLASSES.index(name)", LABEL),)
+    return ReservedClass(LABEL, LABEL, HEAD, (), (), head, kept, label, Integer.exact(classes), index, shown)
+
+
+def test_a_label_that_is_the_background_is_an_error_at_the_label() -> None:
+    assert found(background_collision, reserved("'helmet'")) == Finding(
+        where=LABEL,
+        message="class 0, which FastRCNNPredictor keeps for background, is also the id of 'helmet'",
+        consequence="'helmet' is learned as background and never found, and the loss curve will not show it",
+        because=(Step("CLASSES.index(name)", LABEL),),
+        help="count the labels from 1, and num_classes with the background",
+        severity=Severity.ERROR,
+        call=LABEL,
+        code="TL112",
+        name="background-collision",
+    )
+
+
+def test_a_label_that_is_no_object_is_to_be_counted_from_zero() -> None:
+    finding = found(background_collision, reserved("'patch'", 3, 4, "Queries.label", "no object"))
+    assert finding
+    assert finding.message == "class 3, which Queries.label keeps for no object, is also the id of 'patch'"
+    assert finding.help == "count the labels from 0, so that the last class has no label"
+
+
+def test_a_background_that_was_not_counted_leaves_a_label_without_a_class() -> None:
+    finding = found(background_collision, reserved("'glove'", 3, 3))
+    assert finding
+    assert finding.message == "FastRCNNPredictor has 3 classes with the background, and 'glove' has the id 3"
+    assert finding.help == "give num_classes one more, for the background"
+
+
+def test_a_class_count_that_rests_on_a_default_is_a_warning_that_names_it() -> None:
+    assumed = Integer.exact(4).assuming(Step("classes = 4", HEAD))
+    finding = found(background_collision, replace(reserved("'helmet'"), classes=assumed))
+    assert finding
+    assert finding.severity is Severity.WARNING
+    assert finding.message.endswith(", given the default classes = 4")
+
+
+def test_labels_that_are_not_traced_are_not_called_clean() -> None:
+    assert found(background_collision, reserved(OPEN)) is None
+    (open_one,) = reserved(OPEN).unjudged()
+    assert open_one.why is OPEN
+    assert not list(reserved("'helmet'").unjudged())
+
+
+def test_torch_learns_the_last_kind_as_nothing_where_its_id_fills_the_targets() -> None:
+    torch = pytest.importorskip("torch")
+    lost = {}
+    for first in (0, 1):
+        torch.manual_seed(0)
+        kinds = torch.arange(first, first + 3)
+        hidden = torch.randn(3, 4, 8)
+        targets = torch.full((3, 4), 3)
+        targets[:, 0] = kinds
+        head = torch.nn.Linear(8, 4)
+        optimizer = torch.optim.Adam(head.parameters(), lr=0.1)
+        for _ in range(200):
+            loss = torch.nn.functional.cross_entropy(head(hidden).transpose(1, 2), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        lost[first] = int((head(hidden)[:, 0].argmax(-1) == 3).sum())
+    assert lost == {0: 0, 1: 1}
