@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trainlint.knowledge import SIGNATURES, Signature, activations, canonical, metrics, torch, torchvision
+from trainlint.knowledge import SIGNATURES, Signature, activations, canonical, losses, metrics, torch, torchvision
 
 torch_itself = pytest.importorskip("torch")
 
@@ -135,3 +135,23 @@ def test_a_detector_takes_what_the_table_says_up_to_its_classes(known: Signature
     real = tuple(parameters(next(getattr(home, known.name) for home in homes if hasattr(home, known.name))))
     count = known.parameters.index("num_classes") + 1
     assert real[:count] == known.parameters[:count]
+
+
+@pytest.mark.parametrize("known", losses.SIGNATURES, ids=lambda known: str(known.name))
+def test_a_loss_of_another_library_takes_what_the_table_says(known: Signature) -> None:
+    pytest.importorskip(known.name.partition(".")[0])
+    real = parameters(found(known.name))
+    assert [name for name in real if name in known.parameters] == list(known.parameters)
+    assert_defaults(Signature(known.name, known.parameters, _told(known)), real)
+
+
+def _told(known: Signature) -> dict[str, object]:
+    """The defaults as the library writes them: torch writes None for -100."""
+    return {} if known.name.startswith("torch.") else dict(known.defaults)
+
+
+@pytest.mark.parametrize("known", losses.KNOWN.values(), ids=lambda known: str(known.name))
+def test_a_contract_names_the_parameter_that_says_what_is_skipped(known: losses.Contract) -> None:
+    of_keywords = known.name.startswith("torch.")
+    assert of_keywords or known.sentinel in known.parameters
+    assert canonical(known.name) == known.name

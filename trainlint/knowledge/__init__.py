@@ -5,11 +5,11 @@ One module per library. A callable is known by its qualified name; ``canonical``
 
 from __future__ import annotations
 
-from trainlint.knowledge import activations, metrics, torch, torchvision, transformers
+from trainlint.knowledge import activations, losses, metrics, torch, torchvision, transformers
 from trainlint.knowledge.signature import Signature
 
 SIGNATURES: dict[str, Signature] = {
-    known.name: known for table in (torch.SIGNATURES, metrics.SIGNATURES) for known in table
+    known.name: known for table in (torch.SIGNATURES, metrics.SIGNATURES, losses.SIGNATURES) for known in table
 }
 
 
@@ -24,8 +24,11 @@ def canonical(name: str) -> str:
         return f"torch.nn.{last}"
     if head == "torch" and f"torch.nn.functional.{last}" in torch.SHARED:
         return f"torch.nn.functional.{last}"
+    if name in losses.SPELLINGS:
+        return losses.SPELLINGS[name]
     return metrics.canonical(name) if name.startswith(metrics.ROOTS) else name
 
 
-__all__ = ["SIGNATURES", "Signature", "activations", "canonical", "metrics", "torch", "transformers"]
-__all__ = ["SIGNATURES", "Signature", "canonical", "metrics", "torch", "torchvision", "transformers"]
+__all__ = [
+    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchvision", "transformers",
+]  # fmt: skip

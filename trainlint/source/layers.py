@@ -16,10 +16,14 @@ NO_WEIGHT = Unknown("a product of matrices makes the logits")
 
 
 def layer(world: World, built: Built) -> Layer | Unknown:
-    assert isinstance(built.what, External)
-    parameter = (
-        "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
-    )
+    """The layer that an object of the library is; an embedding counts its entries."""
+    assert isinstance(built.what, External), "an object of the library"
+    is_embedding = built.what.name == "torch.nn.Embedding"
+    return counted(world, built, "num_embeddings" if is_embedding else torch.LAYERS.get(built.what.name, ("",))[0])
+
+
+def counted(world: World, built: Built, parameter: str) -> Layer | Unknown:
+    """An object of the library as a layer of as many classes as one of its parameters says."""
     given = library_argument(built.arguments, built.what.name, parameter)
     if not isinstance(given, Thunk):
         return given or Unknown(f"{built.name} is made without {parameter}")

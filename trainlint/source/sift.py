@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from trainlint.knowledge import metrics, torch, torchvision, transformers
+from trainlint.knowledge import losses, metrics, torch, torchvision, transformers
 from trainlint.source.text import UTF_16, Fault, encoding
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ LOSSES = (
     *torch.BINARY_CLASSES,
     *torch.CTC_FUNCTIONS,
     *torch.CTC_CLASSES,
+    *losses.CTC_CLASSES,
 )
 SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"ignore_id")
 """What an accuracy of the project's own calls the class it skips."""
@@ -51,7 +52,8 @@ def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(word.encode() for word in sorted(shortest, key=lambda word: (-len(word), word)))
 
 
-LOSS = _spelled(known.name for known in LOSSES)
+LOSS = _spelled([*(known.name for known in LOSSES), *(known.word for known in losses.CONTRACTS)])
+SEGMENTING = _spelled(known.word for known in losses.SEGMENTING)
 METRIC = _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
 TRAINER = _spelled(transformers.TRAINERS)
 DETECTOR = _spelled(known.name for known in torchvision.WITH_BACKGROUND)
@@ -95,7 +97,7 @@ def _holds(data: bytes, words: Iterable[bytes]) -> bool:
 
 
 def _loss(data: bytes) -> bool:
-    return _holds(data, LOSS)
+    return _holds(data, LOSS) or (b"ignore_index" in data and _holds(data, SEGMENTING))
 
 
 def _trainer(data: bytes) -> bool:

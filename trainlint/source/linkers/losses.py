@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trainlint.facts import CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets
-from trainlint.knowledge import canonical, metrics, torch, transformers
+from trainlint.knowledge import SIGNATURES, canonical, metrics, torch, transformers
+from trainlint.knowledge import losses as other_losses
+from trainlint.knowledge.losses import Contract
 from trainlint.knowledge.roles import words
-from trainlint.source import callers, jobs, lookups
+from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
@@ -51,17 +53,25 @@ from trainlint.source.world import MOST_BENEATH, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Unknown
 
-LOSSES = {known.name for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
-CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
-FUNCTIONS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)}
+OF_TORCH = {known.name: known for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES)}
+LOSSES = {*OF_TORCH, *other_losses.KNOWN}
+CTC = {known.name for known in (*torch.CTC_FUNCTIONS, *torch.CTC_CLASSES, *other_losses.CTC_CLASSES)}
+FUNCTIONS = {
+    *(known.last for known in (*torch.LOSS_FUNCTIONS, *torch.CTC_FUNCTIONS)),
+    *(known.word for known in other_losses.CONTRACTS if not known.is_class),
+}
+SEGMENTING = {known.word for known in other_losses.SEGMENTING}
 TRAINERS = {name.rpartition(".")[2] for name in transformers.TRAINERS}
 SKIPS = ("ignore_index", "ignore_label", "ignore_id", "ignored_index", "padding_idx")
 """What an accuracy of the project's own calls the class it skips."""
 
 METRICS = {name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)}
-WORDS = {known.last for known in (*torch.LOSS_FUNCTIONS, *torch.LOSS_CLASSES, *torch.CTC_FUNCTIONS, *torch.CTC_CLASSES)}
+WORDS = {
+    *(name.rpartition(".")[2] for name in (*OF_TORCH, *CTC)),
+    *(known.word for known in other_losses.CONTRACTS),
+}
 KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
-NAMED = METRICS | TRAINERS | WORDS
+NAMED = METRICS | TRAINERS | WORDS | SEGMENTING
 DASHES = ("-", "_", "ε", "ϵ", "~")
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
 NOT_APPLIED = Unknown("no call of this object was found")
@@ -71,7 +81,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
     for node, word in named(module, lambda word: word in NAMED or _is_accuracy(word)):
         call = call_of(module, node)
-        if word in METRICS:
+        if word in METRICS or word in SEGMENTING:
             if call and any(keyword.arg == "ignore_index" for keyword in call.keywords):
                 yield from applying(world, module, node)
         elif word in WORDS:
@@ -88,6 +98,8 @@ def _sites_of_loss(world: World, module: Module, node: ast.expr, word: str) -> I
     call, parent = call_of(module, node), module.parents.get(node)
     if call and word in FUNCTIONS:
         yield Site(call, module)
+    elif isinstance(parent, ast.Attribute) and parent.attr == "apply" and (applied := call_of(module, parent)):
+        yield Site(applied, module)
     elif isinstance(parent, ast.ClassDef):
         yield from _sites_of_subclass(world, module, parent)
     else:
@@ -142,7 +154,8 @@ def _labelled(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
     named = isinstance(index, Integer) and not _is_negative(index)
     table = lookups.table_behind(world, index, loss.call.path) if named and isinstance(index, Integer) else None
     if table is not None or (isinstance(loss.targets, Targets) and loss.targets.ids):
-        logits = passed(applied, 0, ("input",))
+        contract = _contract(applied)
+        logits = passed(applied, contract.logits[0], (contract.logits[1],))
         thing = world.force(logits) if isinstance(logits, Thunk) else None
         if not (isinstance(thing, Tensor) and thing.masked):
             layer = layer_of(world, logits) if loss.layer is NOT_ASKED else loss.layer
@@ -151,10 +164,11 @@ def _labelled(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
 
 def _reserved(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
     """The label that takes the class which targets have wherever nothing was matched."""
-    given = passed(applied, 1, ("target",))
+    contract = _contract(applied)
+    given = passed(applied, contract.target[0], (contract.target[1],))
     thing = world.force(given) if isinstance(given, Thunk) else None
     if isinstance(thing, Tensor) and thing.constant:
-        layer = layer_of(world, passed(applied, 0, ("input",))) if loss.layer is NOT_ASKED else loss.layer
+        layer = _layer(world, applied, contract) if loss.layer is NOT_ASKED else loss.layer
         yield from detectors.no_object(world, loss, layer, thing)
 
 
@@ -200,12 +214,16 @@ def _is_followed(own: Function) -> bool:
 
 
 def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
-    is_construction = applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
-    if is_construction:
+    if applied.built is None and _makes_an_object(applied.name):
         return _unapplied(world, applied, site, frame)
     if applied.name in CTC:
         return _ctc(world, applied, site, frame)
     return _loss(world, applied, site, frame) if applied.name in LOSSES else _metric(world, applied, site, frame)
+
+
+def _makes_an_object(name: str) -> bool:
+    known = other_losses.KNOWN.get(name)
+    return known.is_class if known is not None else name.rpartition(".")[2][:1].isupper()
 
 
 def _is_negative(number: Integer | Unknown) -> bool:
@@ -229,15 +247,24 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), steps, one.drawn, ids)
 
 
-def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
-    given = deciding(applied, "ignore_index")
-    ignored = number_of(world, given, Integer.exact(-100))
-    logits = passed(applied, 0, ("input",))
+def _contract(applied: Applied) -> Contract:
+    """What a loss is given, and what it skips."""
+    return other_losses.KNOWN.get(applied.name) or Contract(applied.name, OF_TORCH[applied.name].parameters)
+
+
+def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss | None:
+    contract = _contract(applied)
+    given = deciding(applied, contract.sentinel)
+    if given is None and contract.default is None:
+        return None
+    default = Integer.exact(contract.default) if contract.default is not None else Unknown("it skips nothing")
+    ignored = number_of(world, given, default)
+    logits = passed(applied, contract.logits[0], (contract.logits[1],))
     measured = _measured(world, logits, ignored)
-    layer = NOT_ASKED if _is_negative(ignored) else measured or layer_of(world, logits)
+    layer = NOT_ASKED if _is_negative(ignored) else measured or _layer(world, applied, contract)
     built = _decided_by_default(world, ignored, frame)
     weights = _weights(world, applied)
-    targets = _targets(world, passed(applied, 1, ("target",)), built)
+    targets = _targets(world, passed(applied, contract.target[0], (contract.target[1],)), built)
     if isinstance(targets, Targets):
         hidden = weights is not None or _by_hand(world, applied)
         kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
@@ -248,7 +275,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss:
         built=span_of(applied),
         context=(),
         branch=(),
-        function=applied.name.rpartition(".")[2],
+        function=applied.name.removesuffix(".apply").rpartition(".")[2],
         layer=layer,
         ignore_index=ignored,
         is_default=given is None,
@@ -275,6 +302,19 @@ def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -
     )
 
 
+def _layer(world: World, applied: Applied, contract: Contract) -> Layer | Unknown:
+    """The layer before a loss: that of its logits, or the one whose weight it is given, or its own."""
+    if contract.weight is not None:
+        weight = passed(applied, contract.weight[0], (contract.weight[1],))
+        return (
+            layers.linear(world, weight, 0) if isinstance(weight, Thunk) else weight or Unknown("no weight is passed")
+        )
+    if contract.head and applied.node is not None and applied.frame is not None:
+        built = Built(External(applied.name), applied.built, applied.node, applied.frame)
+        return layers.counted(world, built, contract.head)
+    return layer_of(world, passed(applied, contract.logits[0], (contract.logits[1],)))
+
+
 def _measured(world: World, logits: Thunk | Unknown | None, ignored: Integer | Unknown) -> Layer | None:
     """The logits as a layer of their own size, if the skipped index is read off that size."""
     if not isinstance(logits, Thunk) or logits.known is not None or not isinstance(ignored, Integer):
@@ -295,7 +335,8 @@ def _is_answer(world: World, fill: Fill, layer: Layer | Unknown) -> bool:
 
 def _weights(world: World, applied: Applied) -> Thing | None:
     """The weight of each class, if the loss was given one."""
-    given = deciding(applied, "weight")
+    parameters = SIGNATURES[applied.name].parameters
+    given = deciding(applied, "ce_weight" if "ce_weight" in parameters else "weight")
     thing = world.force(given) if isinstance(given, Thunk) else given
     return None if isinstance(thing, Constant) and thing.value is None else thing
 
@@ -416,12 +457,16 @@ def _labels(world: World, source: Thunk) -> Tensor | None:
     return labels if isinstance(labels, Tensor) else None
 
 
+def _sentinel(name: str) -> str:
+    return other_losses.KNOWN[name].sentinel if name in other_losses.KNOWN else "ignore_index"
+
+
 def _unapplied(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
     """A construction by itself: a fact only if nothing in the project applies it."""
     if applications(world, site.module, site.call):
         return None
     span = site.module.span(site.call)
-    given = deciding(applied, "blank" if applied.name in CTC else "ignore_index")
+    given = deciding(applied, "blank" if applied.name in CTC else _sentinel(applied.name))
     value = number_of(world, given, Integer.exact(0 if applied.name in CTC else -100))
     name, place = applied.name.rpartition(".")[2], place_of(given, applied, site)
     if applied.name in CTC:
