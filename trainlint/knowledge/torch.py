@@ -109,6 +109,18 @@ WRAPPERS = frozenset(
 )  # fmt: skip
 """Callables that hand back their first argument, dressed."""
 
+PREPARING = frozenset(
+    {
+        ("accelerate.Accelerator", "prepare"), ("accelerate.Accelerator", "prepare_model"),
+        ("accelerate.Accelerator", "unwrap_model"), ("lightning.Fabric", "setup"),
+        ("lightning.Fabric", "setup_module"), ("lightning.fabric.Fabric", "setup"),
+    }
+)  # fmt: skip
+"""Methods that hand back what they are given, dressed, in its order."""
+
+INITIALISING = frozenset({"deepspeed.initialize"})
+"""Functions that hand back a tuple of which the model, passed by its name, is the first."""
+
 SELF_METHODS = frozenset(
     {
         "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "train", "eval", "requires_grad_", "apply",

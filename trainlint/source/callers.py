@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects
-from trainlint.source.binding import arguments, parameters
+from trainlint.source.binding import argument, arguments, parameters
 from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, spelled, statement
 from trainlint.source.summary import FunctionNode, Module, last
@@ -16,6 +16,7 @@ from trainlint.source.things import (
     Built,
     Class,
     Constant,
+    External,
     Frame,
     Function,
     Opaque,
@@ -30,6 +31,9 @@ from trainlint.value import Step, Unknown
 
 APPLIED = ("forward", "__call__")
 MOST_YIELDS = 3
+STEPS = ("compute_loss", "training_step", "prediction_step")
+"""Methods that a library's trainer calls with its model."""
+
 TRAINING = {"backward", "Trainer", "fit"}
 """What a file reads that trains."""
 
@@ -138,6 +142,18 @@ def receiver(world: World, name: str, frame: Frame) -> Thing | None:
     return cls if "classmethod" in objects.marks(function) else instance(world, cls)
 
 
+def handed_by_trainer(world: World, name: str, frame: Frame) -> Thing | None:
+    """``compute_loss(self, model, inputs)``: a library's trainer passes the model that it was made with."""
+    if name != "model" or getattr(frame.function, "name", "") not in STEPS:
+        return None
+    cls, made = owner(world, frame)
+    bases = [each.name for each in objects.lineage(world, cls) if isinstance(each, External)] if cls else []
+    if not any(base.rpartition(".")[2].endswith("Trainer") for base in bases) or not isinstance(made, Built):
+        return None
+    given = argument(made.arguments, ("model", "args"), "model") if made.arguments is not None else None
+    return world.force(given) if isinstance(given, Thunk) else None
+
+
 def instance(world: World, cls: Class) -> Built:
     """An object of a class as this world makes it: by one of the calls that the project makes it with."""
     number = world.workspace.number("instance", id(cls.node))
@@ -152,8 +168,14 @@ def instance(world: World, cls: Class) -> Built:
         return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
+    if isinstance(thing, Class) and not _derives(world, thing, cls):
+        raise Impossible
     kind = thing if isinstance(thing, Class) else cls
     return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
+
+
+def _derives(world: World, derived: Class, cls: Class) -> bool:
+    return any(isinstance(each, Class) and each.node is cls.node for each in objects.lineage(world, derived))
 
 
 def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
@@ -163,12 +185,20 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     if isinstance(known, tuple):
         return known
     world.workspace.answers[key] = ()
-    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
+    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls), *_chosen_by_key(world, cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
     answer = _ranked({id(caller.node): caller for caller in found}.values())
     world.workspace.answers[key] = answer
     return answer
+
+
+def _chosen_by_key(world: World, cls: Class) -> Iterator[Caller]:
+    """``LOSSES[name](...)``: calls of what a table offers, the class among it."""
+    for module in world.workspace.mentions(cls.name, cls.module.path):
+        for node in () if module.is_test else references(module, cls.name):
+            if isinstance(module.parents.get(node), ast.Dict):
+                yield from _confirmed(world, module, node, cls.node)
 
 
 def _ranked(callers: Iterable[Caller]) -> tuple[Caller, ...]:
@@ -391,14 +421,17 @@ def references(module: Module, word: str) -> Iterator[ast.expr]:
             yield node
 
 
-def _confirmed(world: World, module: Module, source: ast.AST, function: FunctionNode) -> Iterator[Caller]:
-    """The calls that an object reaches and that, evaluated, enter this function."""
+def _confirmed(
+    world: World, module: Module, source: ast.AST, function: FunctionNode | ast.ClassDef
+) -> Iterator[Caller]:
+    """The calls that an object reaches and that, evaluated, enter this function or may make this class's objects."""
     for call, where in applications(world, module, source).items():
         if not where.is_test:
             thing = world.apart().evaluate(call.func, world.open_frame(where, call))
             while isinstance(thing, Partial):
                 thing = thing.callable
-            if _is(thing, function) or isinstance(thing, Opaque):
+            may_be = isinstance(thing, Opaque) or (isinstance(function, ast.ClassDef) and isinstance(thing, Unknown))
+            if _is(thing, function) or may_be:
                 yield Caller(call, where)
 
 

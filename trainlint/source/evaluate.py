@@ -51,7 +51,7 @@ from trainlint.source.world import Impossible, Path, World
 from trainlint.value import Integer, Unknown
 
 APPLIED = ("forward", "__call__")
-RESTORED = frozenset({"load()", "load()['model']", "load().model", "load()['net']"})
+RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
 """A model out of a file has the layers of the code that wrote it: this code, on another path."""
 
 SEVERAL = Unknown("it changes with each turn of a loop")
@@ -265,6 +265,9 @@ class Evaluator(World):
         configured = hydra.parameter(self, name, frame)
         if configured is not None:
             return configured
+        handed = callers.handed_by_trainer(self, name, frame)
+        if handed is not None:
+            return handed
         called = callers.entered(self, frame)
         if called is not None:
             value = binding.bound_parameter(self, name, called)
@@ -696,7 +699,7 @@ class Evaluator(World):
                 return tensors.method_call(self, thing, arguments, node, frame)
             case Constant(value=None) if not self.renews:
                 raise Impossible
-            case Opaque() if thing.name in RESTORED and not self.renews:
+            case Opaque() if thing.origin.startswith(RESTORED) and not self.renews:
                 raise Impossible
             case Opaque() if thing.name.endswith(".get") and len(arguments.positional) == 2:
                 return self._got(thing, arguments)
@@ -745,6 +748,7 @@ class Evaluator(World):
 
     def beneath(self, path: Path) -> Evaluator:
         inner = Evaluator(self.workspace, path, None if self.renews else self.budget)
+        inner.trains = self.trains
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         return inner
 

@@ -371,6 +371,8 @@ def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
             return True
         case ast.Attribute(attr="training"):
             return not world.given.get(("branch", "if", spelled(frame.module, test), frame.number), 0)
+        case ast.Attribute(attr="training") if world.trains and dotted(test) not in frame.module.stored:
+            return True
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inside = truth(world, operand, frame)
             return None if inside is None else not inside

@@ -32,6 +32,7 @@ from trainlint.source.things import (
     Entries,
     External,
     Frame,
+    Function,
     Items,
     Method,
     Opaque,
@@ -89,6 +90,7 @@ RECORDS = {"types.SimpleNamespace"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
 MASKS = frozenset({"mask", "keep", "kept", "valid", "ok"})
 MOST_WEIGHTS = 4096
+MOST_CHOICES = 6
 OF_TENSORS = frozenset(
     {
         "masked_fill", "masked_fill_", "fill_", "new_full", "new_zeros", "new_ones", "argmax", "argmin", "multinomial",
@@ -133,6 +135,8 @@ def library_call(world: World, callable: External, given: Arguments, node: ast.A
     first = world.force(given.positional[0]) if given.positional else Unknown("it is called without arguments")
     if name in torch.WRAPPERS or name in ITERATORS or name in PARAMETERS:
         return first
+    if name in torch.INITIALISING and "model" in given.keywords:
+        return Items((given.keywords["model"],), builtin.expression(node), frame, whole=False)
     if name == "functools.partial" and given.positional and isinstance(node, ast.Call):
         return Partial(first, replace(given, positional=given.positional[1:]), node, frame)
     if name == "collections.OrderedDict":
@@ -449,6 +453,9 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
         case Built(what=External() as what):
             if name in torch.SELF_METHODS:
                 return thing
+            if (what.name, name) in torch.PREPARING and given.positional:
+                first = given.positional[0]
+                return world.force(first) if len(given.positional) == 1 else _all(given, node, frame)
             if name == "forward":
                 return world.call(thing, given, node, frame)
             if what.name in command_line.PARSERS and name in ("parse_args", "parse_known_args"):
@@ -473,6 +480,11 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             if found is not None:
                 return found
     return _answer(world, thing, name, given, node, frame)
+
+
+def _all(given: Arguments, node: ast.AST, frame: Frame) -> Items:
+    """What is handed in comes back, in its order."""
+    return Items(given.positional, builtin.expression(node), frame, whole=not given.stars)
 
 
 def _answer(world: World, thing: Thing, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Opaque:
@@ -734,7 +746,7 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
         case Entries() if (found := lookups.by_subscript(world, value, node, frame)) is not None:
             return found
         case Entries():
-            return builtin.entry(world, value, world.evaluate(node.slice, frame))
+            return _entry(world, value, world.evaluate(node.slice, frame), node, frame)
         case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
             return _member(world, value, node, frame)
         case Opaque():
@@ -751,6 +763,21 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
     if isinstance(node.slice, ast.Slice):
         return _slice_of_items(world, value, node.slice, frame)
     return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
+
+
+def _entry(world: World, value: Entries, key: Thing, node: ast.Subscript, frame: Frame) -> Thing:
+    """An entry; under a key that only a run knows, one of the few things to call that a table offers."""
+    found = builtin.entry(world, value, key)
+    offered = value.pairs if isinstance(found, Unknown) and not value.changed and not isinstance(key, Constant) else ()
+    if not 0 < len(offered) <= MOST_CHOICES or not world.looks_for_callers:
+        return found
+    things = [world.force(thunk) for _, thunk in offered]
+    if not all(isinstance(each, Class | Function | Partial | Built | External) for each in things):
+        return found
+    steps = [thunk.frame.step(thunk.node) for _, thunk in offered if thunk.frame.module is not None]
+    if len(steps) < len(things):
+        return found
+    return things[world.choose("branch", ("entry", id(node), frame.number), steps)]
 
 
 def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:

@@ -82,7 +82,8 @@ class Budget:
 class World(ABC):
     """The state of one run of the evaluator, and what its parts ask of each other.
 
-    Without a ``budget`` to share, each question has its own, and no callers are looked for.
+    Without a ``budget`` to share, each question has its own, and no callers are looked for. ``trains`` says that a
+    gradient comes of what is looked at, so that modules are in their training mode.
     """
 
     def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
@@ -91,6 +92,7 @@ class World(ABC):
         self.memo: dict[tuple[int, int], Thing] = {}
         self.running: dict[tuple[int, int], int] = {}
         self.lowest = NOTHING_OPEN
+        self.trains = False
         self.asking: set[tuple[object, ...]] = set()
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}
