@@ -5,8 +5,10 @@ It starts at the sites of interest and evaluates backwards what each needs, once
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
@@ -26,7 +28,7 @@ from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
 from trainlint.source.workspace import Workspace
-from trainlint.source.world import MOST_WORLDS, Budget, Path, World, worlds
+from trainlint.source.world import MOST_WORLDS, Budget, Impossible, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Unknown
 
@@ -133,10 +135,19 @@ def _guarded(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]
 def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     """The facts of a site for each path to it: each caller, each arm of a branch that matters."""
     budget = Budget()
-    make: Callable[[Path], World] = lambda path: Evaluator(workspace, path, budget)  # noqa: E731
+    run: Callable[[World], tuple[Fact, ...]] = lambda world: _in_one_world(world, linker, site)  # noqa: E731
+    settled = _settled(workspace, run)
+    if settled:
+        budget = Budget()
+
+    def make(path: Path) -> World:
+        world = Evaluator(workspace, path, budget)
+        world.given.update(settled)
+        return world
+
     found: dict[type[Fact], dict[Fact, Fact]] = defaultdict(dict)
     paths: list[tuple[Path, set[type[Fact]]]] = []
-    for facts, path in worlds(make, lambda world: _in_one_world(world, linker, site)):
+    for facts, path in worlds(make, run):
         paths.append((path, {type(fact) for fact in facts}))
         for fact in facts:
             found[type(fact)].setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
@@ -149,6 +160,33 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     for kind, of_kind in found.items():
         others = [path for path, kinds in paths if kind not in kinds]
         yield from _with_others(list(of_kind.values()), others)
+
+
+def _settled(workspace: Workspace, run: Callable[[World], tuple[Fact, ...]]) -> dict[tuple[object, ...], int]:
+    """Where there are more paths than can be followed: the forks of the first path whose other answers change nothing.
+
+    They keep their first answer; only what matters for this site is then followed on every path.
+    """
+    budget, first = Budget(), Path()
+    base = _result(Evaluator(workspace, first, budget), run)
+    if base is None or math.prod(len(fork.answers) for fork in first.forks.values()) <= MOST_WORLDS:
+        return {}
+    settled: dict[tuple[object, ...], int] = {}
+    for key, fork in reversed(first.forks.items()):
+        others = (first.turned(key, answer) for answer in range(1, len(fork.answers)))
+        results = [_result(Evaluator(workspace, path, budget), run) for path in others]
+        if budget.left < 0:
+            return settled
+        if all(result is None or result == base for result in results):
+            settled[key] = 0
+    return settled
+
+
+def _result(world: World, run: Callable[[World], tuple[Fact, ...]]) -> frozenset[Fact] | None:
+    """What one path shows, whichever way it came; None if it cannot be."""
+    with suppress(Impossible):
+        return frozenset(replace(fact, context=()) for fact in run(world))
+    return None
 
 
 def _in_one_world(world: World, linker: Linker, site: Site) -> tuple[Fact, ...]:

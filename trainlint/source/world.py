@@ -62,6 +62,15 @@ class Path:
         key, last = forks.pop()
         return Path({**dict(forks), key: replace(last, answer=last.answer + 1)})
 
+    def turned(self, key: tuple[object, ...], answer: int) -> Path:
+        """The path that answers one fork differently; what comes after it is asked anew."""
+        forks: dict[tuple[object, ...], Fork] = {}
+        for each, fork in self.forks.items():
+            if each == key:
+                return Path({**forks, each: replace(fork, answer=answer)})
+            forks[each] = replace(fork)
+        return self
+
     def steps(self, kind: str) -> tuple[Step, ...]:
         """What was answered to forks of one kind that had more than one answer."""
         taken = (fork for fork in self.forks.values() if fork.kind == kind and len(fork.answers) > 1)
