@@ -31,14 +31,21 @@ OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)")
 """In lower case: a callable that calls itself an accuracy is called here, or imported under another name."""
 
 
-PREDICTED = re.compile(rb"argmax|multinomial|topk|\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
-"""A class is predicted here: by a function that does nothing else, or by a maximum along one dimension."""
+PREDICTORS = (b"argmax", b"multinomial", b"topk")
+LARGEST = re.compile(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
+"""A class is predicted by a function that does nothing else, or by a maximum along one dimension."""
 
-LOOKED_UP = re.compile(
-    rb"(?:\b(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|\bitos|\bid2\w+|\bidx2\w+|\bint2\w+|\w*names|\w+_to_\w+|"
-    rb"\bclasses|\bchars|\bvocab)\s*\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])"
+ASKED = re.compile(rb"\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
+"""A container is asked for what a variable, a call or an element names."""
+
+TABLE = re.compile(
+    rb"(?:(?<!\w)(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|(?<!\w)(?:itos|id2\w+|idx2\w+|int2\w+)|names|"
+    rb"\w_to_\w+|(?<!\w)(?:classes|chars|vocab))\s*\Z"
 )
-"""A container that is called like a table of labels is asked for what a variable, a call or an element names."""
+"""The name before it is that of a table of labels."""
+
+NEAR = 240
+"""Bytes in which the other side of a bracket or a comparison is looked for, comments included."""
 
 PADDED = re.compile(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
 """A padding index is given by its name, and not read from the settings of a published checkpoint."""
@@ -60,15 +67,12 @@ TRAINED = (b"data_collator", b"train_dataset", b"**")
 
 
 COLLATOR = _spelled((transformers.COLLATOR, transformers.COMPLETIONS))
-COMPARING = (b"==", b"!=", b".eq", b".ne")
-TOKEN = (b"pad", b"eos", b"eot")
-SENTINEL = (b"-1", b"- 1", b"ignore")
-"""In lower case: what a masked label is overwritten with."""
+COMPARED = re.compile(rb"[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\(")
+SENTINEL = (b"-1", b"- 1", b"ignore", b"IGNORE", b"Ignore")
+"""What a masked label is overwritten with."""
 
-TOKEN_COMPARED = re.compile(
-    rb"(?:[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\()(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot)"
-    rb"|(?:pad|eos|eot)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
-)
+TOKEN_BEFORE = re.compile(rb"(?:pad|eos|eot)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
+TOKEN_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot)")
 """In lower case: a name that says padding or end on either side of a comparison."""
 
 
@@ -110,14 +114,28 @@ def _collator(data: bytes) -> bool:
 
 def _label_mask(data: bytes) -> bool:
     """A label is compared with a token whose name says padding or end, and a sentinel is written."""
-    if not _holds(data, COMPARING):
-        return False
-    small = data.lower()
-    return _holds(small, TOKEN) and _holds(small, SENTINEL) and TOKEN_COMPARED.search(small) is not None
+    return _holds(data, SENTINEL) and any(_meets_token(data, each) for each in COMPARED.finditer(data))
+
+
+def _meets_token(data: bytes, compared: re.Match[bytes]) -> bool:
+    start, end = compared.span()
+    before = TOKEN_BEFORE.search(data[max(0, start - NEAR) : start].lower())
+    return before is not None or TOKEN_AFTER.match(data[end : end + NEAR].lower()) is not None
 
 
 def _prediction(data: bytes) -> bool:
-    return PREDICTED.search(data) is not None and LOOKED_UP.search(data) is not None
+    return predicts(data) and looks_up(data)
+
+
+def predicts(data: bytes) -> bool:
+    """Whether a class may be predicted in a text."""
+    return _holds(data, PREDICTORS) or (b".max(" in data and LARGEST.search(data) is not None)
+
+
+def looks_up(data: bytes) -> bool:
+    """Whether a text may ask a table of labels for something that it computes."""
+    asked = ASKED.finditer(data)
+    return any(TABLE.search(data, max(0, each.start() - NEAR), each.start()) for each in asked)
 
 
 def _embedding(data: bytes) -> bool:

@@ -10,7 +10,7 @@ from trainlint.knowledge import SIGNATURES, torch
 from trainlint.source import lookups
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.labels import is_vocabulary, served
-from trainlint.source.linkers.site import Site, call_of, is_spelled, named, number_of, standing
+from trainlint.source.linkers.site import Site, call_of, lines, named, number_of, standing
 from trainlint.source.sift import PADDED
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Frame, Tensor, Thing, Thunk
@@ -26,7 +26,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The embeddings of a file that are given a padding index by its name."""
     for node, _ in named(module, lambda word: word == "Embedding"):
         call = call_of(module, node)
-        if call is not None and is_spelled(module, call, PADDED):
+        if call is not None and PADDED.search(lines(module, call)):
             yield Site(call, module)
 
 
