@@ -72,6 +72,14 @@ TOKEN_COMPARED = re.compile(
 """In lower case: a name that says padding or end on either side of a comparison."""
 
 
+SAMPLED = _spelled(torch.SAMPLING - {"max"})
+STOP_COMPARED = re.compile(
+    rb"[!=]=(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)"
+    rb"|(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
+)
+"""In lower case: a name that says end on either side of a comparison."""
+
+
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
     if data.startswith(UTF_16):
@@ -96,6 +104,11 @@ def _trainer(data: bytes) -> bool:
 
 def _loader(data: bytes) -> bool:
     return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
+
+
+def _stop(data: bytes) -> bool:
+    """A sampled token is compared with a symbol whose name says end."""
+    return _holds(data, SAMPLED) and _holds(data, COMPARING) and STOP_COMPARED.search(data.lower()) is not None
 
 
 def _metric(data: bytes) -> bool:
@@ -138,5 +151,6 @@ KINDS: tuple[Callable[[bytes], bool], ...] = (
     _prediction,
     _embedding,
     _detector,
+    _stop,
 )
 """One condition for each kind of site, the likeliest first."""
