@@ -450,6 +450,20 @@ class StopCheck(Fact):
 
 
 @dataclass(frozen=True)
+class LabelShift(Fact):
+    """How far labels are moved against the inputs of a model that says the next token.
+
+    ``by_data`` counts the steps of the data or of the loss written by hand, ``by_model`` those inside of ``model``.
+    One step in all is right.
+    """
+
+    model: str
+    by_data: Integer
+    by_model: int
+    evidence: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
 

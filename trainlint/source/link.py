@@ -19,6 +19,7 @@ from trainlint.source.linkers import (
     labels,
     losses,
     relabelling,
+    shifts,
     stops,
 )
 from trainlint.source.linkers.site import Site
@@ -51,6 +52,7 @@ LINKERS = (
     Linker("judging a detector", detectors.sites, detectors.facts),
     Linker("judging an embedding", embeddings.sites, embeddings.facts),
     Linker("judging a stop check", stops.sites, stops.facts),
+    Linker("judging a shift of labels", shifts.sites, shifts.facts),
 )
 
 

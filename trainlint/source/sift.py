@@ -72,6 +72,7 @@ TOKEN_COMPARED = re.compile(
 """In lower case: a name that says padding or end on either side of a comparison."""
 
 
+MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
 SAMPLED = _spelled(torch.SAMPLING - {"max"})
 STOP_COMPARED = re.compile(
     rb"[!=]=(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)"
@@ -104,6 +105,11 @@ def _trainer(data: bytes) -> bool:
 
 def _loader(data: bytes) -> bool:
     return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
+
+
+def _shift(data: bytes) -> bool:
+    """A model is trained here by hand. A trainer is judged by what it trains on."""
+    return _holds(data, (b"backward", b"training_step")) and _holds(data.lower(), MODEL)
 
 
 def _stop(data: bytes) -> bool:
@@ -152,5 +158,6 @@ KINDS: tuple[Callable[[bytes], bool], ...] = (
     _embedding,
     _detector,
     _stop,
+    _shift,
 )
 """One condition for each kind of site, the likeliest first."""
