@@ -125,6 +125,7 @@ def relabel(batch):
     return {"input_ids": batch["input_ids"], "labels": batch["input_ids"].clone()}
 
 EOS = 9
+EOT = 9
 IGNORED = -100
 """
 IMPORTS = (
@@ -168,6 +169,10 @@ USES = (
     "fit(data_collator=Completions('A:', tokenizer=words))",
     "DataLoader(data, collate_fn=c.relabel)",
     "Loads(data, **{'collate_fn': c.relabel})",
+    "token = head(x).argmax()\nif token == c.EOT:\n    quit()",
+    "token = head(x).argmax()\nif (c.EOT) != token:\n    quit()",
+    "lm = hf.GPT2LMHeadModel()\nlm(input_ids=y[:, :-1], labels=y[:, 1:]).loss.backward()",
+    "model = hf.AutoModelForCausalLM.from_pretrained('m')\nmodel(**{'input_ids': y, 'labels': y}).loss.backward()",
     "class Own(Collator):\n    pass\nfit(data_collator=Own(words, mlm=False))",
     "labels[labels == words.pad_token_id] = -100",
     "labels[PADDING\\\n != labels] = 0\nlabels = where(labels != (  # all but\n    c.EOS), labels, - 100)",

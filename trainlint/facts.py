@@ -432,6 +432,38 @@ class Relabelling(Fact):
 
 
 @dataclass(frozen=True)
+class StopCheck(Fact):
+    """A test that ends decoding when a sampled token is one symbol, which the project writes nowhere.
+
+    ``symbol`` is what the code calls it. ``rows`` are the lines that make the rows of training data, which hold other
+    symbols only; Unknown where a row may carry the symbol from elsewhere.
+    """
+
+    symbol: str
+    number: Integer
+    rows: tuple[Step, ...] | Unknown
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether any target is the stop."""
+        if isinstance(self.rows, Unknown):
+            yield Unjudged(self.call, "is the stop ever a target", self.rows)
+
+
+@dataclass(frozen=True)
+class LabelShift(Fact):
+    """How far labels are moved against the inputs of a model that says the next token.
+
+    ``by_data`` counts the steps of the data or of the loss written by hand, ``by_model`` those inside of ``model``.
+    One step in all is right.
+    """
+
+    model: str
+    by_data: Integer
+    by_model: int
+    evidence: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
 

@@ -19,6 +19,8 @@ from trainlint.source.linkers import (
     labels,
     losses,
     relabelling,
+    shifts,
+    stops,
 )
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
@@ -49,6 +51,8 @@ LINKERS = (
     Linker("following a prediction to its label", labels.sites, labels.facts),
     Linker("judging a detector", detectors.sites, detectors.facts),
     Linker("judging an embedding", embeddings.sites, embeddings.facts),
+    Linker("judging a stop check", stops.sites, stops.facts),
+    Linker("judging a shift of labels", shifts.sites, shifts.facts),
 )
 
 

@@ -76,6 +76,15 @@ TOKEN_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot
 """In lower case: a name that says padding or end on either side of a comparison."""
 
 
+MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
+SAMPLED = _spelled(torch.SAMPLING - {"max"})
+STOP_COMPARED = re.compile(
+    rb"[!=]=(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)"
+    rb"|(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
+)
+"""In lower case: a name that says end on either side of a comparison."""
+
+
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
     if data.startswith(UTF_16):
@@ -100,6 +109,16 @@ def _trainer(data: bytes) -> bool:
 
 def _loader(data: bytes) -> bool:
     return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
+
+
+def _shift(data: bytes) -> bool:
+    """A model is trained here by hand. A trainer is judged by what it trains on."""
+    return _holds(data, (b"backward", b"training_step")) and _holds(data.lower(), MODEL)
+
+
+def _stop(data: bytes) -> bool:
+    """A sampled token is compared with a symbol whose name says end."""
+    return _holds(data, SAMPLED) and _holds(data, COMPARING) and STOP_COMPARED.search(data.lower()) is not None
 
 
 def _metric(data: bytes) -> bool:
@@ -156,5 +175,7 @@ KINDS: tuple[Callable[[bytes], bool], ...] = (
     _prediction,
     _embedding,
     _detector,
+    _stop,
+    _shift,
 )
 """One condition for each kind of site, the likeliest first."""

@@ -67,7 +67,7 @@ def _collates(module: Module, use: ast.expr) -> bool:
         case ast.keyword(arg=name):
             return name in COLLATING
         case ast.Call(func=func):
-            return isinstance(use, ast.Name) or func is not use
+            return isinstance(use, ast.Name) or (func is not use and last(func)[:1].isupper())
         case ast.Return():
             return True
     return False
