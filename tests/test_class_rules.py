@@ -7,15 +7,20 @@ from dataclasses import replace
 import pytest
 from trainlint_rules.background_collision import background_collision
 from trainlint_rules.class_count_mismatch import class_count_mismatch
+from trainlint_rules.padding_idx_collision import padding_idx_collision
 
 from trainlint import (
+    Embedding,
     Fact,
     Facts,
     Finding,
     Integer,
+    Job,
     LabelledLayer,
     Layer,
+    Proof,
     ReservedClass,
+    Role,
     Rule,
     Service,
     Severity,
@@ -202,3 +207,67 @@ def test_torch_learns_the_last_kind_as_nothing_where_its_id_fills_the_targets() 
             optimizer.step()
         lost[first] = int((head(hidden)[:, 0].argmax(-1) == 3).sum())
     assert lost == {0: 0, 1: 1}
+
+
+LETTER = Job(Role.LABEL, Proof.TABLE, "a", (Step("LETTERS: 0 is 'a'", TABLE),))
+
+
+def embedding(index: Integer | Unknown, rows: int | Unknown = 4, job: Job | Unknown | None = LETTER) -> Embedding:
+    layer = rows if isinstance(rows, Unknown) else Layer("embed", Integer.exact(rows), HEAD)
+    return Embedding(HEAD, LABEL, None, (), (), layer, index, job)
+
+
+ZERO = Integer.exact(0)
+
+
+def test_a_padding_row_that_is_a_letter_is_an_error_at_the_argument() -> None:
+    assert found(padding_idx_collision, embedding(ZERO)) == Finding(
+        where=LABEL,
+        message="padding_idx=0 is one of the 4 rows of embed, and 0 is the id of 'a'",
+        consequence="the row of 'a' is zero and gets no gradient: it can mean nothing to the model",
+        because=LETTER.evidence,
+        help="give the padding an id of its own, or leave padding_idx out",
+        severity=Severity.ERROR,
+        call=HEAD,
+        code="TL117",
+        name="padding-idx-collision",
+    )
+
+
+def test_a_padding_index_that_rests_on_a_default_is_a_warning() -> None:
+    assumed = ZERO.assuming(Step("--pad, default=0", HEAD))
+    assert severity(padding_idx_collision, embedding(assumed)) is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        embedding(ZERO, job=None),
+        embedding(ZERO, job=OPEN),
+        embedding(ZERO, job=replace(LETTER, role=Role.PAD)),
+        embedding(ZERO, job=replace(LETTER, role=Role.START)),
+        embedding(ZERO, job=replace(LETTER, proof=Proof.NAME)),
+        embedding(ZERO.named("EOS_ID"), job=replace(LETTER, role=Role.END, label="</s>")),
+        embedding(OPEN),
+        embedding(ZERO, OPEN),
+    ],
+)
+def test_a_padding_row_without_a_symbol_is_quiet(fact: Embedding) -> None:
+    assert found(padding_idx_collision, fact) is None
+
+
+def test_a_padding_index_that_is_not_known_is_not_called_clean() -> None:
+    (open_one,) = embedding(OPEN, job=None).unjudged()
+    assert open_one.why is OPEN
+    assert not list(embedding(ZERO).unjudged())
+
+
+def test_torch_never_changes_the_padding_row() -> None:
+    torch = pytest.importorskip("torch")
+    embed = torch.nn.Embedding(4, 8, padding_idx=0)
+    optimizer = torch.optim.SGD(embed.parameters(), lr=0.1)
+    embed(torch.tensor([0, 1, 0])).sum().backward()
+    optimizer.step()
+    assert not embed.weight[0].any()
+    assert not embed.weight.grad[0].any()
+    assert embed.weight.grad[1].all()
