@@ -8,6 +8,7 @@ import pytest
 from trainlint_rules.background_collision import background_collision
 from trainlint_rules.class_count_mismatch import class_count_mismatch
 from trainlint_rules.padding_idx_collision import padding_idx_collision
+from trainlint_rules.unused_sentinel import unused_sentinel
 
 from trainlint import (
     Embedding,
@@ -29,6 +30,7 @@ from trainlint import (
     Symbol,
     Table,
     Unknown,
+    UnusedSentinel,
 )
 from trainlint.lint import lint
 
@@ -271,3 +273,47 @@ def test_torch_never_changes_the_padding_row() -> None:
     assert not embed.weight[0].any()
     assert not embed.weight.grad[0].any()
     assert embed.weight.grad[1].all()
+
+
+KEPT = Step("self.ignore_index = ignore_index", LABEL)
+
+
+def unused(value: Integer | Unknown, function: str = "cross_entropy") -> UnusedSentinel:
+    return UnusedSentinel(HEAD, HEAD, None, (), (), "TokenLoss", "ignore_index", KEPT, value, function)
+
+
+def test_a_loss_that_lacks_its_sentinel_is_an_error_at_the_loss() -> None:
+    assert found(unused_sentinel, unused(ZERO)) == Finding(
+        where=HEAD,
+        message="TokenLoss takes ignore_index=0, and cross_entropy is called without it",
+        consequence="targets that are filled with 0 are learned as if they were answers",
+        because=(KEPT,),
+        help="pass ignore_index to the loss, or leave those targets out of it",
+        severity=Severity.ERROR,
+        call=HEAD,
+        code="TL114",
+        name="unused-sentinel",
+    )
+
+
+def test_a_loss_written_by_hand_is_named_by_what_it_returns() -> None:
+    finding = found(unused_sentinel, unused(ZERO, ""))
+    assert finding
+    assert finding.message == "TokenLoss takes ignore_index=0, and the loss that it returns never uses it"
+
+
+def test_a_sentinel_of_unknown_value_is_a_warning_without_a_number() -> None:
+    finding = found(unused_sentinel, unused(OPEN))
+    assert finding
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "TokenLoss takes ignore_index, and cross_entropy is called without it"
+
+
+def test_a_sentinel_that_rests_on_a_default_names_it() -> None:
+    finding = found(unused_sentinel, unused(ZERO.assuming(Step("ignore_index = 0", LABEL))))
+    assert finding
+    assert finding.message.endswith(", given the default ignore_index = 0")
+
+
+def test_a_sentinel_that_the_loss_skips_anyway_is_quiet() -> None:
+    assert found(unused_sentinel, unused(Integer.exact(-100))) is None

@@ -35,6 +35,7 @@ from trainlint.facts import (
     Targets,
     Unjudged,
     Unreadable,
+    UnusedSentinel,
 )
 from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
@@ -81,6 +82,7 @@ __all__ = [
     "Unjudged",
     "Unknown",
     "Unreadable",
+    "UnusedSentinel",
     "entry_role",
     "given",
     "index_roles",

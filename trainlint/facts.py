@@ -451,6 +451,21 @@ class Relabelling(Fact):
 
 
 @dataclass(frozen=True)
+class UnusedSentinel(Fact):
+    """A loss that lacks the sentinel which its object keeps, or its function accepts, and which nothing reads.
+
+    ``kept`` is where ``holder`` takes ``value`` under ``name``. ``function`` is the loss of a library that is called
+    without it; empty where the loss is written out and ``call`` is what it returns.
+    """
+
+    holder: str
+    name: str
+    kept: Step
+    value: Integer | Unknown
+    function: str
+
+
+@dataclass(frozen=True)
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
 

@@ -19,6 +19,7 @@ from trainlint.source.linkers import (
     labels,
     losses,
     relabelling,
+    unused,
 )
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
@@ -49,6 +50,7 @@ LINKERS = (
     Linker("following a prediction to its label", labels.sites, labels.facts),
     Linker("judging a detector", detectors.sites, detectors.facts),
     Linker("judging an embedding", embeddings.sites, embeddings.facts),
+    Linker("looking for the use of a sentinel", unused.sites, unused.facts),
 )
 
 
