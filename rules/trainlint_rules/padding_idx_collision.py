@@ -29,8 +29,9 @@ Good:
 
 Severity. An error; a warning if the table is known in part only, or if a number rests on a default.
 
-Silent where the id is padding, a start, or a reserved entry, where the end symbol is the padding by its own name, where
-the ids are counted on from the table, and where nothing is known of the id.
+Silent where the id is padding, a start, a blank or a reserved entry, where its label is a word for nothing or has no
+letter (a dash, a space), where the end symbol is the padding by its own name or use, where the ids are counted on from
+the table, and where nothing is known of the id.
 """
 
 from collections.abc import Iterator
@@ -52,6 +53,11 @@ from trainlint import (
     taken,
 )
 
+NOTHING = frozenset(
+    ["none", "null", "missing", "absent", "empty", "nothing", "nan", "na", "n/a", "unknown", "undefined", "other", "dummy", "filler", "noop", "silence", "sil", "no_action", "background", "blank", "default"]
+)
+"""What people call the entry that stands for no symbol."""
+
 
 @rule("TL117")
 def padding_idx_collision(embedding: Embedding) -> Iterator[Finding]:
@@ -59,7 +65,7 @@ def padding_idx_collision(embedding: Embedding) -> Iterator[Finding]:
     index, layer, job = embedding.padding_idx, embedding.layer, embedding.job
     if isinstance(index, Unknown) or isinstance(layer, Unknown) or not isinstance(job, Job):
         return
-    if not job.role.is_job or job.proof is Proof.NAME or _is_meant(index, job):
+    if job.role not in {Role.LABEL, Role.END} or job.proof is Proof.NAME or _is_nothing(job) or _is_end(index, job):
         return
     assumed = taken(index, layer.classes)
     yield Finding(
@@ -74,9 +80,16 @@ def padding_idx_collision(embedding: Embedding) -> Iterator[Finding]:
     )
 
 
-def _is_meant(index: Integer, job: Job) -> bool:
-    """Whether the padding is the end symbol by its own name."""
-    return job.role is Role.END and any(Role.END in index_roles(name) for name in index.names)
+def _is_nothing(job: Job) -> bool:
+    """Whether a label stands for no symbol: a dash, a space, a word for nothing."""
+    word = job.label.strip("<>[]_ ").lower()
+    return not any(char.isalnum() for char in word) or word in NOTHING
+
+
+def _is_end(index: Integer, job: Job) -> bool:
+    """Whether the padding is the end symbol by its own name or use: what ends a text is rarely read again."""
+    by_name = any(Role.END in index_roles(name) for name in index.names)
+    return job.role is Role.END and (by_name or job.proof is Proof.USE)
 
 
 def _in_part(layer: Layer) -> bool:

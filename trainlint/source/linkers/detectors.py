@@ -135,7 +135,7 @@ def _labels_of(world: World, module: Module) -> Iterator[Written]:
                 named = {
                     key.value: value for key, value in zip(keys, values, strict=True) if isinstance(key, ast.Constant)
                 }
-                written = named.get("labels") if "boxes" in named else None
+                written = named.get("labels") if "boxes" in named and "scores" not in named else None
             case ast.Assign(targets=[target], value=value) if _key(target) == "labels" and _has_boxes(module, target):
                 written = value
             case _:
@@ -146,9 +146,9 @@ def _labels_of(world: World, module: Module) -> Iterator[Written]:
 
 
 def _has_boxes(module: Module, target: ast.expr) -> bool:
-    """Whether ``target["boxes"]`` is written or read where ``target["labels"]`` is written."""
-    scope = module.scope(target)
-    return any(_key(node) == "boxes" for node in ast.walk(scope))
+    """Whether this is a target: ``boxes`` are named where its ``labels`` are written, and no ``scores``."""
+    named = {_key(node) for node in ast.walk(module.scope(target))}
+    return "boxes" in named and "scores" not in named
 
 
 def _written(world: World, module: Module, node: ast.expr) -> Written | None:

@@ -33,7 +33,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 def facts(world: World, site: Site) -> Iterator[Fact]:
     """What one embedding shows."""
     frame = standing(world, site)
-    made = world.evaluate(site.call, frame)
+    made = _made(world, site.module, site.call, frame)
     if not isinstance(made, Built) or made.what.name != EMBEDDING:
         return
     given = arguments(world, site.call, frame)
