@@ -188,6 +188,9 @@ USES = (
     "place = c.head(x).max(1)[1]\nprint(c.NAMES[place])",
     "WIDE = 9\nembed = nn.Embedding(WIDE, 4, padding_idx=c.IDS['<pad>'])\nout = nn.Linear(4, WIDE)",
     "FastRCNNPredictor(8, 3)",
+    "def own(x, y, ignore_index=7):\n    return ce(head(x), y)",
+    "class OwnLoss(nn.Module):\n    def __init__(self, pad_id=7):\n        self.pad_id = pad_id\n"
+    "    def forward(self, x, y):\n        return -x.log_softmax(-1).gather(-1, y).mean()",
     "print(c.NAMES[c.predicted(x).item()])",
     "head = nn.Linear(4, 8)",
     "STOP = 7",

@@ -16,6 +16,7 @@ from trainlint.facts import (
     Alias,
     Crash,
     CtcLoss,
+    Embedding,
     Fact,
     Facts,
     Fill,
@@ -36,6 +37,7 @@ from trainlint.facts import (
     Targets,
     Unjudged,
     Unreadable,
+    UnusedSentinel,
 )
 from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
@@ -51,6 +53,7 @@ __all__ = [
     "Alias",
     "Crash",
     "CtcLoss",
+    "Embedding",
     "Fact",
     "Facts",
     "Fill",
@@ -83,6 +86,7 @@ __all__ = [
     "Unjudged",
     "Unknown",
     "Unreadable",
+    "UnusedSentinel",
     "entry_role",
     "given",
     "index_roles",

@@ -140,7 +140,8 @@ class Targets:
     ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
     them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range;
     ``drawn`` says that the range is that of random numbers, which stand in for data and prove only what they leave out.
-    ``ids`` are the tables in which every answer is looked up, where that is known of all of them.
+    ``ids`` are the tables in which every answer is looked up, where that is known of all; ``constant`` says that they
+    were made of one value, and that answers were written over it one by one at most.
     """
 
     values: tuple[Integer, ...] = ()
@@ -151,6 +152,7 @@ class Targets:
     evidence: tuple[Step, ...] = ()
     drawn: bool = False
     ids: tuple[Ids, ...] = ()
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -351,6 +353,23 @@ class LabelMask(Fact):
         return replace(self, end=why, branch=())
 
 
+@dataclass(frozen=True)
+class Embedding(Fact):
+    """An embedding that is given a padding index: the row that stays zero and is never learned.
+
+    ``layer`` counts its rows; ``job`` is what the project makes of the id, asked for where the id is one of the rows.
+    """
+
+    layer: Layer | Unknown
+    padding_idx: Integer | Unknown
+    job: Job | Unknown | None
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the padding index is a real id."""
+        position = _position(self.padding_idx, self.layer)
+        yield from _open(self, "is the padding index the id of a symbol", position, self.job)
+
+
 class Service(Enum):
     """How it is known that a layer serves a table of labels."""
 
@@ -461,6 +480,18 @@ class LabelShift(Fact):
     by_data: Integer
     by_model: int
     evidence: tuple[Step, ...]
+class UnusedSentinel(Fact):
+    """A loss that lacks the sentinel which its object keeps, or its function accepts, and which nothing reads.
+
+    ``kept`` is where ``holder`` takes ``value`` under ``name``. ``function`` is the loss of a library that is called
+    without it; empty where the loss is written out and ``call`` is what it returns.
+    """
+
+    holder: str
+    name: str
+    kept: Step
+    value: Integer | Unknown
+    function: str
 
 
 @dataclass(frozen=True)

@@ -300,6 +300,11 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     if not _may_enter(world, called, function, frame):
         return None
     receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
+    if isinstance(called, Class):
+        init = objects.method(world, called, "__init__", None)
+        if init is None or init.node is not function:
+            return None
+        receiver = Built(called, given, chosen.node, where)
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number)

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
+from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.linkers import (
     detectors,
@@ -21,6 +21,7 @@ from trainlint.source.linkers import (
     relabelling,
     shifts,
     stops,
+    unused,
 )
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
@@ -53,6 +54,7 @@ LINKERS = (
     Linker("judging an embedding", embeddings.sites, embeddings.facts),
     Linker("judging a stop check", stops.sites, stops.facts),
     Linker("judging a shift of labels", shifts.sites, shifts.facts),
+    Linker("looking for the use of a sentinel", unused.sites, unused.facts),
 )
 
 
@@ -73,7 +75,25 @@ def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
                         yield from _guarded(workspace, linker, site)
 
 
-def with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
+def joined(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts of a project, each in the light of the others."""
+    return _without_parts(_with_twins(facts))
+
+
+def _without_parts(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Each table that a layer serves, unless it serves another that has a label for each of its classes."""
+    known = tuple(facts)
+    served = [fact for fact in known if isinstance(fact, LabelledLayer) and isinstance(fact.layer, Layer)]
+    whole = {(fact.call, fact.table.size) for fact in served}
+    for fact in known:
+        if isinstance(fact, LabelledLayer) and isinstance(fact.layer, Layer):
+            width = fact.layer.classes.number
+            if width != fact.table.size and (fact.call, width) in whole:
+                continue
+        yield fact
+
+
+def _with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
     """Each loss whose index is one past the end, beside a layer of the project in which the same symbol is a class."""
     known = tuple(facts)
     layers = [fact.layer for fact in known if isinstance(fact, Loss) and isinstance(fact.layer, Layer)]

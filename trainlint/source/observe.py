@@ -48,9 +48,9 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
 
     With more than one job the files are shared out among processes; the facts and their order are the same.
     """
-    from trainlint.source.link import with_twins
+    from trainlint.source.link import joined
 
-    return Facts(with_twins(_every_fact(project, files, jobs)))
+    return Facts(joined(_every_fact(project, files, jobs)))
 
 
 def _every_fact(project: Project, files: Sequence[str], jobs: int) -> Iterable[Fact]:

@@ -34,6 +34,19 @@ OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)")
 PREDICTORS = (b"argmax", b"multinomial", b"topk")
 LARGEST = re.compile(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
 """A class is predicted by a function that does nothing else, or by a maximum along one dimension."""
+SENTINEL_NAME = re.compile(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:index|idx|id|token_id)")
+"""What a loss calls the class that it leaves out."""
+
+HOLDER = re.compile("Loss|Criterion|CrossEntropy|Smoothing")
+"""A class that is a loss says so."""
+
+KEPT = re.compile(
+    rf"self\.(?:{SENTINEL_NAME.pattern})\s*=[^=]|[(,]\s*ignored?_(?:index|idx|label|id)\s*[:=,)]".encode()
+)
+"""A sentinel is kept, or accepted."""
+
+PREDICTED = re.compile(rb"argmax|multinomial|topk|\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
+"""A class is predicted here: by a function that does nothing else, or by a maximum along one dimension."""
 
 ASKED = re.compile(rb"\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
 """A container is asked for what a variable, a call or an element names."""
@@ -58,6 +71,7 @@ def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(word.encode() for word in sorted(shortest, key=lambda word: (-len(word), word)))
 
 
+SMOOTH = (b"log_softmax", b"logsumexp", b"nll", b"gather")
 LOSS = _spelled(known.name for known in LOSSES)
 METRIC = _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
 TRAINER = _spelled(transformers.TRAINERS)
@@ -165,6 +179,11 @@ def _detector(data: bytes) -> bool:
     return _holds(data, DETECTOR)
 
 
+def keeps_sentinel(data: bytes) -> bool:
+    """Whether a sentinel is kept or accepted where losses are computed."""
+    return _holds(data, (*LOSS, *SMOOTH)) and KEPT.search(data) is not None
+
+
 KINDS: tuple[Callable[[bytes], bool], ...] = (
     _loss,
     _metric,
@@ -177,5 +196,6 @@ KINDS: tuple[Callable[[bytes], bool], ...] = (
     _detector,
     _stop,
     _shift,
+    keeps_sentinel,
 )
 """One condition for each kind of site, the likeliest first."""

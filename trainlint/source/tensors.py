@@ -58,9 +58,11 @@ CONSTRUCTORS = {
     "numpy.asarray",
 }
 COUNTED = ("argmin", "argmax")
+RANKING = (*COUNTED, "max", "min")
 MOVERS = ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops")
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
+CALCULATED = Unknown("a number is calculated from the prediction")
 MASKS = frozenset({"mask", "keep", "kept", "valid", "ok"})
 MOST_WEIGHTS = 4096
 OF_TENSORS = frozenset(
@@ -171,7 +173,8 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
     if name == "torch.where" and len(given.positional) == 3:
         return _where(world, given, node, frame)
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
-        return _sample(first if isinstance(first, Tensor) else Tensor(), last)
+        dim = given.keywords.get("dim") or (given.positional[1] if len(given.positional) > 1 else None)
+        return _sample(world, first if isinstance(first, Tensor) else Tensor(), last, dim)
     if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
         return _joined(world, first, last)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
@@ -191,10 +194,18 @@ def _linear(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tens
     return Tensor(layer, activation=raw)
 
 
-def _sample(tensor: Tensor, how: str) -> Tensor:
-    """A predicted class."""
+def _sample(world: World, tensor: Tensor, how: str, dim: Thunk | None) -> Tensor:
+    """A predicted class; a maximum along the first dimension finds a row."""
     layer = Unknown("some of the classes are shut out") if tensor.masked else tensor.layer
+    place = world.force(dim) if dim is not None and how in RANKING else None
+    if isinstance(place, Integer) and place.number == 0:
+        layer = Unknown("the largest is looked for along the first dimension")
     return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if how in COUNTED else None)
+
+
+def _calculated(tensor: Tensor) -> Tensor:
+    """A tensor whose numbers are changed: its ids are no longer those of a table, a prediction no longer a class."""
+    return replace(tensor, ids=(), layer=CALCULATED if tensor.sampled else tensor.layer)
 
 
 def _kept_by(name: str, thing: Thing) -> Thing:
@@ -202,7 +213,7 @@ def _kept_by(name: str, thing: Thing) -> Thing:
     if isinstance(thing, Unknown):
         return thing
     tensor, last = activations.opened(thing), name.rpartition(".")[2]
-    tensor = tensor if last in lookups.KEEPING else replace(tensor, ids=())
+    tensor = tensor if last in lookups.KEEPING else _calculated(tensor)
     if last in known_activations.BOUNDING:
         return activations.bounded(tensor)
     same = name in known_activations.SAME_FUNCTIONS or name in known_activations.SAME_MODULES
@@ -259,7 +270,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     if len(numbers) == 2:
         return Tensor(values=tuple(numbers), evidence=(frame.step(builtin.expression(node)),))
     tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor()).but()
-    tensor = tensor if len(numbers) == 1 else tensor.but(ids=())
+    tensor = tensor if len(numbers) == 1 and not tensor.sampled else _calculated(tensor)
     for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
             fills = () if _marks(side) else tensor.fills
@@ -598,11 +609,12 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         padded = _is_padding(world, mask, value)
         return _filled(world, tensor, value, node, frame, name) if padded else tensor.but(ids=())
     if name == "argmin" or name in torch.SAMPLING:
-        return _sample(tensor, name)
+        dim = given.keywords.get("dim") or (given.positional[0] if given.positional else None)
+        return _sample(world, tensor, name, dim)
     if name.removesuffix("_") in known_activations.METHODS:
         return activations.by_method(world, tensor, name.removesuffix("_"), given, node, frame)
     if name in torch.KEEPING_METHODS:
-        return _kept_by_method(name, tensor if name in lookups.KEEPING else replace(tensor, ids=()))
+        return _kept_by_method(name, tensor if name in lookups.KEEPING else _calculated(tensor))
     if name in ("item", "tolist") and (tensor.sampled or tensor.ids):
         return tensor
     if name in ("size", "dim", "shape", "numel", "item", "tolist"):
@@ -885,7 +897,7 @@ def mixed(world: World, op: ast.operator, left: Thing, right: Thing) -> Thing:
     if len(traced) == 2 and traced[0].layer != traced[1].layer:
         return traced[0].but(layer=Unknown("two layers are added"))
     if traced:
-        return traced[0].but(ids=())
+        return _calculated(traced[0]).but()
     fills = tuple(fill for each in tensors for fill in each.fills)
     return tensors[0].but(ids=(), values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills)
 
@@ -895,7 +907,7 @@ def _shifted(tensor: Tensor, by: Integer) -> Tensor:
     moved = tuple(value + by for value in tensor.values), tuple(value + by for value in tensor.appended)
     fills = tuple(replace(fill, value=fill.value + by) for fill in tensor.fills)
     ids = lookups.moved(tensor.ids, by)
-    return tensor.but(
+    return _calculated(tensor).but(
         values=moved[0], appended=moved[1], lowest=ends[0], highest=ends[1], fills=fills, weights=(), ids=ids
     )
 

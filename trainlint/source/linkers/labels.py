@@ -106,11 +106,11 @@ def facts(world: World, site: Site) -> Iterator[LabelledLayer]:
     """The layer whose prediction is looked up here."""
     node = site.node
     assert isinstance(node, ast.Subscript), "every site is a lookup"
-    table = _table(world.apart(), node, world.open_frame(site.module, node))
-    if table is None or _is_guarded(site.module, node):
+    if _table(world.apart(), node, world.open_frame(site.module, node)) is None or _is_guarded(site.module, node):
         return
-    index = world.evaluate(node.slice, standing(world, site))
-    if isinstance(index, Tensor) and index.sampled and isinstance(index.layer, Layer):
+    frame = standing(world, site)
+    index, table = world.evaluate(node.slice, frame), _table(world, node, frame)
+    if table is not None and isinstance(index, Tensor) and index.sampled and isinstance(index.layer, Layer):
         yield served(world, site.span, index.layer, table, Service.PREDICTIONS, (site.module.step(node),))
 
 
