@@ -480,6 +480,9 @@ class LabelShift(Fact):
     by_data: Integer
     by_model: int
     evidence: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
 class UnusedSentinel(Fact):
     """A loss that lacks the sentinel which its object keeps, or its function accepts, and which nothing reads.
 

@@ -54,8 +54,11 @@ from trainlint import (
 )
 
 NOTHING = frozenset(
-    ["none", "null", "missing", "absent", "empty", "nothing", "nan", "na", "n/a", "unknown", "undefined", "other", "dummy", "filler", "noop", "silence", "sil", "no_action", "background", "blank", "default"]
-)
+    {
+        "none", "null", "missing", "absent", "empty", "nothing", "nan", "na", "n/a", "unknown", "undefined", "other",
+        "dummy", "filler", "noop", "no_action", "silence", "sil", "background", "blank", "default",
+    }
+)  # fmt: skip
 """What people call the entry that stands for no symbol."""
 
 

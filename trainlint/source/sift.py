@@ -92,10 +92,8 @@ TOKEN_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot
 
 MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
 SAMPLED = _spelled(torch.SAMPLING - {"max"})
-STOP_COMPARED = re.compile(
-    rb"[!=]=(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)"
-    rb"|(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
-)
+STOP_BEFORE = re.compile(rb"(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
+STOP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)")
 """In lower case: a name that says end on either side of a comparison."""
 
 
@@ -132,7 +130,7 @@ def _shift(data: bytes) -> bool:
 
 def _stop(data: bytes) -> bool:
     """A sampled token is compared with a symbol whose name says end."""
-    return _holds(data, SAMPLED) and _holds(data, COMPARING) and STOP_COMPARED.search(data.lower()) is not None
+    return _holds(data, SAMPLED) and _compares(data, STOP_BEFORE, STOP_AFTER)
 
 
 def _metric(data: bytes) -> bool:
@@ -147,13 +145,16 @@ def _collator(data: bytes) -> bool:
 
 def _label_mask(data: bytes) -> bool:
     """A label is compared with a token whose name says padding or end, and a sentinel is written."""
-    return _holds(data, SENTINEL) and any(_meets_token(data, each) for each in COMPARED.finditer(data))
+    return _holds(data, SENTINEL) and _compares(data, TOKEN_BEFORE, TOKEN_AFTER)
 
 
-def _meets_token(data: bytes, compared: re.Match[bytes]) -> bool:
-    start, end = compared.span()
-    before = TOKEN_BEFORE.search(data[max(0, start - NEAR) : start].lower())
-    return before is not None or TOKEN_AFTER.match(data[end : end + NEAR].lower()) is not None
+def _compares(data: bytes, before: re.Pattern[bytes], after: re.Pattern[bytes]) -> bool:
+    """Whether a comparison has one of these names before or after it."""
+    for compared in COMPARED.finditer(data):
+        start, end = compared.span()
+        if before.search(data[max(0, start - NEAR) : start].lower()) or after.match(data[end : end + NEAR].lower()):
+            return True
+    return False
 
 
 def _prediction(data: bytes) -> bool:

@@ -10,8 +10,7 @@ from trainlint.knowledge import SIGNATURES, torch
 from trainlint.source import jobs, lookups
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.labels import is_vocabulary, served
-from trainlint.source.linkers.site import Site, call_of, lines, named, number_of, standing
-from trainlint.source.linkers.site import Site, call_of, is_spelled, named, number_of, place_of, standing
+from trainlint.source.linkers.site import Site, call_of, lines, named, number_of, place_of, standing
 from trainlint.source.sift import PADDED
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Frame, Tensor, Thing, Thunk
