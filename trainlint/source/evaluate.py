@@ -13,6 +13,7 @@ from trainlint.source import (
     binding,
     builtin,
     callers,
+    choices,
     containers,
     doubts,
     files,
@@ -445,6 +446,8 @@ class Evaluator(World):
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
         match thing:
+            case File() | External() if name == choices.NAMESPACE:
+                return Method(thing, name)
             case File(module=module):
                 found = self.of_module(self.module_frame(module), name)
                 inner = self.workspace.find(f"{module.name}.{name}", module)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, command_line, files, hydra, lookups, objects, settings
+from trainlint.source import activations, builtin, choices, command_line, files, hydra, lookups, objects, settings
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -20,6 +20,7 @@ from trainlint.source.things import (
     Constant,
     Entries,
     External,
+    File,
     Frame,
     Items,
     Method,
@@ -96,7 +97,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call):
+    for known in (files.call, settings.call, hydra.call, choices.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -468,6 +469,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return thing
         case Opaque() if name in OF_TENSORS:
             return _of_opaque(world, thing, name, given, node, frame)
+        case Entries() if name == "get" and len(given.positional) == 1:
+            return choices.entry(world, thing, world.force(given.positional[0]), node, frame)
         case Entries() | Items() | Constant():
             ids = lookups.by_method(world, thing, name, given, node, frame)
             found = ids if ids is not None else builtin.method(world, thing, name, given, node, frame)
@@ -708,7 +711,7 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
         case Entries() if (found := lookups.by_subscript(world, value, node, frame)) is not None:
             return found
         case Entries():
-            return builtin.entry(world, value, world.evaluate(node.slice, frame))
+            return choices.entry(world, value, world.evaluate(node.slice, frame), node, frame)
         case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
             return _member(world, value, node, frame)
         case Opaque():
@@ -717,6 +720,12 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return _enum_entry(world, value, node, frame)
         case Built(what=Class() as cls):
             return _by_getitem(world, value, cls, node, frame)
+        case Method(thing=File() as file, name=choices.NAMESPACE):
+            key = world.evaluate(node.slice, frame)
+            return choices.of_module(world, file, key, node, frame) or Unknown("which name is taken is open")
+        case Method(thing=External() as library, name=choices.NAMESPACE):
+            word = world.evaluate(node.slice, frame)
+            return world.attribute(library, str(word.value)) if isinstance(word, Constant) else Unknown("it is open")
         case Method(thing=Tensor() as tensor, name="shape"):
             return _opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
         case External() | Unknown():
