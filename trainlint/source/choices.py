@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from trainlint.source import builtin
+from trainlint.source import builtin, registries
 from trainlint.source.names import top
 from trainlint.source.things import (
     Arguments,
@@ -36,6 +36,9 @@ NAMESPACE = "__dict__"
 def entry(world: World, table: Entries, key: Thing, node: ast.AST, frame: Frame) -> Thing:
     """The entry under a key; under an open key, any of a few callables."""
     found = builtin.entry(world, table, key)
+    filled = registries.of_table(world, table) if isinstance(found, Unknown) else None
+    if filled is not None:
+        table, found = filled, builtin.entry(world, filled, key)
     if not isinstance(found, Unknown) or not _is_open(key) or not table.whole or table.changed:
         return found
     values = [value for _, value in table.pairs]

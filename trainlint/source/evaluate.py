@@ -20,6 +20,7 @@ from trainlint.source import (
     hydra,
     names,
     objects,
+    registries,
     settings,
     shapes,
     tensors,
@@ -638,7 +639,7 @@ class Evaluator(World):
     def call(self, thing: Thing, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         match thing:
             case Function():
-                return callers.result(self, thing, arguments, node, frame)
+                return self._result(thing, arguments, node, frame)
             case Class():
                 return builtin.constructed(self, thing, arguments, node, frame)
             case Partial():
@@ -658,6 +659,15 @@ class Evaluator(World):
                 mapped = _mapped(thing, arguments)
                 return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
+
+    def _result(self, function: Function, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
+        """What a function of the project returns; a registry's, what its decorators put there."""
+        registry = function.receiver
+        if isinstance(registry, Built):
+            registered = registries.asked(self, registry, function.name, arguments, node, frame)
+            if registered is not None:
+                return registered
+        return callers.result(self, function, arguments, node, frame)
 
     def _got(self, thing: Opaque, arguments: Arguments) -> Thing:
         """``options.get("pad", 0)`` of something open is the default, assumed."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, choices, command_line, files, hydra, lookups, objects, settings
+from trainlint.source import activations, builtin, choices, command_line, files, hydra, lookups, objects, registries, settings
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -450,6 +450,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
         case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
             return path
+        case Built() if (found := registries.asked(world, thing, name, given, node, frame)) is not None:
+            return found
         case Built(what=External() as what):
             if name in torch.SELF_METHODS:
                 return thing
