@@ -9,7 +9,18 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, choices, command_line, files, hydra, lookups, objects, registries, settings
+from trainlint.source import (
+    activations,
+    builtin,
+    choices,
+    command_line,
+    files,
+    hydra,
+    lookups,
+    objects,
+    registries,
+    settings,
+)
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
