@@ -19,6 +19,7 @@ from trainlint.source.things import (
     File,
     Frame,
     Function,
+    Method,
     Opaque,
     Partial,
     Thing,
@@ -28,6 +29,7 @@ from trainlint.source.things import (
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Step, Unknown
 
+MAKERS = ("from_pretrained", "load_from_checkpoint")
 APPLIED = ("forward", "__call__")
 TRAINING = {"backward", "Trainer", "fit"}
 """What a file reads that trains."""
@@ -135,6 +137,10 @@ def instance(world: World, cls: Class) -> Built:
         return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
+    if not isinstance(thing, Class):
+        whole = world.evaluate(chosen.node, where)
+        if isinstance(whole, Built) and isinstance(whole.what, Class) and cls.node in _nodes(world, whole.what):
+            return whole
     kind = thing if isinstance(thing, Class) and cls.node in _nodes(world, thing) else cls
     return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
 
@@ -150,7 +156,8 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     if isinstance(known, tuple):
         return known
     world.workspace.answers[key] = ()
-    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls), *_by_choice(world, cls)]
+    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
+    found += [*_by_library(world, cls), *_by_choice(world, cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
     answer = _ranked({id(caller.node): caller for caller in found}.values())
@@ -225,6 +232,18 @@ def _by_choice(world: World, cls: Class) -> Iterator[Caller]:
             thing = world.apart().evaluate(call.func, world.open_frame(where, call))
             if not where.is_test and (_is(thing, cls.node) or is_open_choice(world, call.func, where)):
                 yield Caller(call, where)
+
+
+def _by_library(world: World, cls: Class) -> Iterator[Caller]:
+    """``Tagger.from_pretrained(...)`` and its kin, under any name that the class is given."""
+    for module in world.workspace.mentions(cls.name, cls.module.path):
+        for word in () if module.is_test else MAKERS:
+            for node in module.loads.get(word, ()):
+                call = module.parents.get(node)
+                if isinstance(call, ast.Call) and call.func is node and isinstance(node, ast.Attribute):
+                    thing = world.apart().evaluate(node, world.open_frame(module, call))
+                    if isinstance(thing, Method) and _is(thing.thing, cls.node):
+                        yield Caller(call, module)
 
 
 def _offers(world: World, cls: Class) -> Iterator[tuple[Module, ast.expr]]:

@@ -20,6 +20,7 @@ from trainlint.source import (
     hydra,
     names,
     objects,
+    pretrained,
     registries,
     settings,
     shapes,
@@ -227,7 +228,14 @@ class Evaluator(World):
         if value is not None:
             return value
         inner = self.workspace.find(f"{module_name}.{name}", frame.module)
-        return File(inner) if inner else None
+        return File(inner) if inner else self._by_search_path(module_name, name, found)
+
+    def _by_search_path(self, module_name: str, name: str, empty: Module) -> Thing | None:
+        """A module of the same name in a folder that only the search path of a run knows, if it is the only one."""
+        if "." in module_name or names.top(empty):
+            return None
+        others = [each for each in self.workspace.called(module_name) if name in names.top(each)]
+        return self.of_module(self.module_frame(others[0]), name) if len(others) == 1 else None
 
     def _comprehended(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
         """A comprehension's own variable, looked up from inside it."""
@@ -463,6 +471,8 @@ class Evaluator(World):
                 return External(canonical(f"{thing.name}.{name}"))
             case Class():
                 found = objects.class_attribute(self, thing, name)
+                if found is None and pretrained.makes(self, thing, name):
+                    return Method(thing, name)
                 return found if found is not None else Unknown(f"{thing.name} does not define {name}")
             case Built(what=Class()):
                 return settings.of_object(self, thing, name, objects.attribute_of(self, thing, name))

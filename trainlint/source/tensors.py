@@ -18,6 +18,7 @@ from trainlint.source import (
     hydra,
     lookups,
     objects,
+    pretrained,
     registries,
     settings,
 )
@@ -394,7 +395,7 @@ def _layer(world: World, built: Built) -> Layer | Unknown:
         text = given.frame.step(given.node).text if given.known is None else parameter
         return Unknown(f"the width {text} of {built.label or built.name}: {classes.reason}", classes.settle or text)
     step = built.frame.module.step(built.node)  # type: ignore[arg-type]
-    return Layer(built.label or built.name, classes.because(step), step.where)
+    return Layer(built.label or built.name, classes.at_least(1).because(step), step.where)
 
 
 def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -470,6 +471,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
                 return world.call(thing, given, node, frame)
             if what.name in command_line.PARSERS and name in ("parse_args", "parse_known_args"):
                 return command_line.namespace(thing, node, frame)
+        case Class():
+            return pretrained.made(world, thing, name, given, node, frame)
         case Built(what=Class()):
             if name in torch.SELF_METHODS:
                 return thing
@@ -741,11 +744,22 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return world.attribute(library, str(word.value)) if isinstance(word, Constant) else Unknown("it is open")
         case Method(thing=Tensor() as tensor, name="shape"):
             return _opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
+        case Method() if isinstance(key := world.evaluate(node.slice, frame), Constant) and isinstance(key.value, str):
+            return _looked_up(value, key.value, node, frame)
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):
         return _slice_of_items(world, value, node.slice, frame)
     return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
+
+
+def _looked_up(table: Method, word: str, node: ast.expr, frame: Frame) -> Opaque:
+    """``vocabulary.stoi["<pad>"]`` of a library's object: a number that keeps the word."""
+    holder = table.thing
+    name = getattr(holder, "label", "") or getattr(holder, "name", "it")
+    who = f"{identity(holder)}" if isinstance(holder, Built) else f"@{id(node)}#{frame.number}"
+    why = Unknown(f"{name}.{table.name}[...] is decided when it runs", f"{name}.{table.name}[{word!r}]")
+    return Opaque(f"{name}.{table.name}[{word!r}]", f"{who}.{table.name}[{word!r}]", why, 0, node, (word,))
 
 
 def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
