@@ -162,6 +162,13 @@ class Integer:
         inside = gap.maximum is not None and gap.maximum < 0 and self.minimum is not None and self.minimum >= 0
         return Position.INSIDE if inside else None
 
+    def at_least(self, least: int) -> Integer:
+        """The same number, known not to be less where it is one symbol."""
+        match self:
+            case Integer(constant=0, terms=((Symbol() as symbol, 1),)) if (symbol.minimum or 0) < least:
+                return replace(self, terms=((replace(symbol, minimum=least), 1),))
+        return self
+
     def because(self, *steps: Step) -> Integer:
         """The same number with more evidence."""
         return replace(self, evidence=joined(self.evidence, steps))

@@ -16,8 +16,10 @@ from trainlint.source.things import (
     Built,
     Class,
     Constant,
+    File,
     Frame,
     Function,
+    Method,
     Opaque,
     Partial,
     Thing,
@@ -27,6 +29,7 @@ from trainlint.source.things import (
 from trainlint.source.world import MOST_CALLERS, World
 from trainlint.value import Step, Unknown
 
+MAKERS = ("from_pretrained", "load_from_checkpoint")
 APPLIED = ("forward", "__call__")
 TRAINING = {"backward", "Trainer", "fit"}
 """What a file reads that trains."""
@@ -134,8 +137,16 @@ def instance(world: World, cls: Class) -> Built:
         return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
-    kind = thing if isinstance(thing, Class) else cls
+    if not isinstance(thing, Class):
+        whole = world.evaluate(chosen.node, where)
+        if isinstance(whole, Built) and isinstance(whole.what, Class) and cls.node in _nodes(world, whole.what):
+            return whole
+    kind = thing if isinstance(thing, Class) and cls.node in _nodes(world, thing) else cls
     return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
+
+
+def _nodes(world: World, cls: Class) -> set[ast.ClassDef]:
+    return {each.node for each in objects.lineage(world, cls) if isinstance(each, Class)}
 
 
 def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
@@ -146,6 +157,7 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
         return known
     world.workspace.answers[key] = ()
     found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
+    found += [*_by_library(world, cls), *_by_choice(world, cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
     answer = _ranked({id(caller.node): caller for caller in found}.values())
@@ -211,6 +223,52 @@ def _by_class_methods(cls: Class) -> Iterator[Caller]:
             for call in ast.walk(node):
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
                     yield Caller(call, cls.module)
+
+
+def _by_choice(world: World, cls: Class) -> Iterator[Caller]:
+    """The calls of what a table or a module gives under a name, where that may be this class."""
+    for module, node in _offers(world, cls):
+        for call, where in applications(world, module, node).items():
+            thing = world.apart().evaluate(call.func, world.open_frame(where, call))
+            if not where.is_test and (_is(thing, cls.node) or is_open_choice(world, call.func, where)):
+                yield Caller(call, where)
+
+
+def _by_library(world: World, cls: Class) -> Iterator[Caller]:
+    """``Tagger.from_pretrained(...)`` and its kin, under any name that the class is given."""
+    for module in world.workspace.mentions(cls.name, cls.module.path):
+        for word in () if module.is_test else MAKERS:
+            for node in module.loads.get(word, ()):
+                call = module.parents.get(node)
+                if isinstance(call, ast.Call) and call.func is node and isinstance(node, ast.Attribute):
+                    thing = world.apart().evaluate(node, world.open_frame(module, call))
+                    if isinstance(thing, Method) and _is(thing.thing, cls.node):
+                        yield Caller(call, module)
+
+
+def _offers(world: World, cls: Class) -> Iterator[tuple[Module, ast.expr]]:
+    """Where a class is put into a table, and where names are looked up in its module."""
+    for module in world.workspace.mentions(cls.name, cls.module.path):
+        for node in () if module.is_test else references(module, cls.name):
+            held = isinstance(module.parents.get(node), ast.Dict | ast.keyword | ast.Tuple | ast.List | ast.Return)
+            if held and _is(world.apart().evaluate(node, world.open_frame(module, node)), cls.node):
+                yield module, node
+    for module in world.workspace.mentions_both("getattr", cls.module.name.rpartition(".")[2]):
+        for call in () if module.is_test else module.calls:
+            match call:
+                case ast.Call(func=ast.Name(id="getattr"), args=[home, ast.expr(), *_]):
+                    found = world.apart().evaluate(home, world.open_frame(module, call))
+                    if isinstance(found, File) and found.module is cls.module:
+                        yield module, call
+
+
+def is_open_choice(world: World, node: ast.expr, module: Module) -> bool:
+    """Whether what is taken from a table or a module depends on a name that nobody settles."""
+    match node:
+        case ast.Subscript(slice=key) | ast.Call(func=ast.Name(id="getattr"), args=[_, key, *_]):
+            found = world.apart().evaluate(key, world.open_frame(module, node))
+            return isinstance(found, Opaque | Unknown)
+    return False
 
 
 def subclasses(world: World, cls: Class) -> Iterator[Class]:
@@ -335,7 +393,7 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
             callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
             thing = world.apart().evaluate(callable, world.open_frame(where, call))
             is_one = isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls
-            if is_one or isinstance(thing, Opaque | Unknown):
+            if is_one or isinstance(thing, Opaque | Unknown) or is_open_choice(world, made.node.func, made.module):
                 yield Caller(call, where)
 
 

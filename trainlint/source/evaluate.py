@@ -13,12 +13,15 @@ from trainlint.source import (
     binding,
     builtin,
     callers,
+    choices,
     containers,
     doubts,
     files,
     hydra,
     names,
     objects,
+    pretrained,
+    registries,
     settings,
     shapes,
     tensors,
@@ -225,7 +228,14 @@ class Evaluator(World):
         if value is not None:
             return value
         inner = self.workspace.find(f"{module_name}.{name}", frame.module)
-        return File(inner) if inner else None
+        return File(inner) if inner else self._by_search_path(module_name, name, found)
+
+    def _by_search_path(self, module_name: str, name: str, empty: Module) -> Thing | None:
+        """A module of the same name in a folder that only the search path of a run knows, if it is the only one."""
+        if "." in module_name or names.top(empty):
+            return None
+        others = [each for each in self.workspace.called(module_name) if name in names.top(each)]
+        return self.of_module(self.module_frame(others[0]), name) if len(others) == 1 else None
 
     def _comprehended(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
         """A comprehension's own variable, looked up from inside it."""
@@ -445,6 +455,8 @@ class Evaluator(World):
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
         match thing:
+            case File() | External() if name == choices.NAMESPACE:
+                return Method(thing, name)
             case File(module=module):
                 found = self.of_module(self.module_frame(module), name)
                 inner = self.workspace.find(f"{module.name}.{name}", module)
@@ -459,6 +471,8 @@ class Evaluator(World):
                 return External(canonical(f"{thing.name}.{name}"))
             case Class():
                 found = objects.class_attribute(self, thing, name)
+                if found is None and pretrained.makes(self, thing, name):
+                    return Method(thing, name)
                 return found if found is not None else Unknown(f"{thing.name} does not define {name}")
             case Built(what=Class()):
                 return settings.of_object(self, thing, name, objects.attribute_of(self, thing, name))
@@ -635,7 +649,7 @@ class Evaluator(World):
     def call(self, thing: Thing, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         match thing:
             case Function():
-                return callers.result(self, thing, arguments, node, frame)
+                return self._result(thing, arguments, node, frame)
             case Class():
                 return builtin.constructed(self, thing, arguments, node, frame)
             case Partial():
@@ -655,6 +669,15 @@ class Evaluator(World):
                 mapped = _mapped(thing, arguments)
                 return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
+
+    def _result(self, function: Function, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
+        """What a function of the project returns; a registry's, what its decorators put there."""
+        registry = function.receiver
+        if isinstance(registry, Built):
+            registered = registries.asked(self, registry, function.name, arguments, node, frame)
+            if registered is not None:
+                return registered
+        return callers.result(self, function, arguments, node, frame)
 
     def _got(self, thing: Opaque, arguments: Arguments) -> Thing:
         """``options.get("pad", 0)`` of something open is the default, assumed."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import Binding, Constant, Frame, Thing
 from trainlint.source.world import World
@@ -125,11 +126,29 @@ def _around(world: World, wanted: Sequence[str], loop: ast.stmt, frame: Frame) -
         return found
     assert isinstance(loop, ast.For | ast.AsyncFor | ast.While), "what repeats is a loop"
     body = loop.body
-    if _index(frame.module, body).keys().isdisjoint(wanted):
+    if _index(frame.module, body).keys().isdisjoint(wanted) or _only_moved(frame.module, loop, wanted[0]):
         return None
     step = frame.step(loop)
     earlier = world.choose("branch", ("loop", id(loop), frame.number), (step, step))
     return _last(world, wanted, body, frame) if earlier else None
+
+
+def _only_moved(module: Module, loop: ast.stmt, name: str) -> bool:
+    """Whether a loop binds a name to nothing but itself, moved or put into another mode."""
+    known = module.kept.get(("only moved", loop, name))
+    if not isinstance(known, bool):
+        writes = [node for node in ast.walk(loop) if isinstance(node, ast.stmt) and name in bound(node)]
+        known = bool(writes) and all(_moves(node, name) for node in writes)
+        module.kept["only moved", loop, name] = known
+    return known
+
+
+def _moves(node: ast.stmt, name: str) -> bool:
+    """``model = model.to(device)``."""
+    match node:
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(value=value, attr=attr))):
+            return dotted(target) == name == dotted(value) and attr in SELF_METHODS
+    return False
 
 
 def _named(wanted: Sequence[str], names: frozenset[str], node: ast.AST) -> Binding | None:

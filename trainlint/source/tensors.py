@@ -9,7 +9,19 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
-from trainlint.source import activations, builtin, command_line, files, hydra, lookups, objects, settings
+from trainlint.source import (
+    activations,
+    builtin,
+    choices,
+    command_line,
+    files,
+    hydra,
+    lookups,
+    objects,
+    pretrained,
+    registries,
+    settings,
+)
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -20,6 +32,7 @@ from trainlint.source.things import (
     Constant,
     Entries,
     External,
+    File,
     Frame,
     Items,
     Method,
@@ -96,7 +109,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call):
+    for known in (files.call, settings.call, hydra.call, choices.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -382,7 +395,7 @@ def _layer(world: World, built: Built) -> Layer | Unknown:
         text = given.frame.step(given.node).text if given.known is None else parameter
         return Unknown(f"the width {text} of {built.label or built.name}: {classes.reason}", classes.settle or text)
     step = built.frame.module.step(built.node)  # type: ignore[arg-type]
-    return Layer(built.label or built.name, classes.because(step), step.where)
+    return Layer(built.label or built.name, classes.at_least(1).because(step), step.where)
 
 
 def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -449,6 +462,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
         case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
             return path
+        case Built() if (found := registries.asked(world, thing, name, given, node, frame)) is not None:
+            return found
         case Built(what=External() as what):
             if name in torch.SELF_METHODS:
                 return thing
@@ -456,6 +471,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
                 return world.call(thing, given, node, frame)
             if what.name in command_line.PARSERS and name in ("parse_args", "parse_known_args"):
                 return command_line.namespace(thing, node, frame)
+        case Class():
+            return pretrained.made(world, thing, name, given, node, frame)
         case Built(what=Class()):
             if name in torch.SELF_METHODS:
                 return thing
@@ -468,6 +485,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return thing
         case Opaque() if name in OF_TENSORS:
             return _of_opaque(world, thing, name, given, node, frame)
+        case Entries() if name == "get" and len(given.positional) == 1:
+            return choices.entry(world, thing, world.force(given.positional[0]), node, frame)
         case Entries() | Items() | Constant():
             ids = lookups.by_method(world, thing, name, given, node, frame)
             found = ids if ids is not None else builtin.method(world, thing, name, given, node, frame)
@@ -708,7 +727,7 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
         case Entries() if (found := lookups.by_subscript(world, value, node, frame)) is not None:
             return found
         case Entries():
-            return builtin.entry(world, value, world.evaluate(node.slice, frame))
+            return choices.entry(world, value, world.evaluate(node.slice, frame), node, frame)
         case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
             return _member(world, value, node, frame)
         case Opaque():
@@ -717,13 +736,30 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return _enum_entry(world, value, node, frame)
         case Built(what=Class() as cls):
             return _by_getitem(world, value, cls, node, frame)
+        case Method(thing=File() as file, name=choices.NAMESPACE):
+            key = world.evaluate(node.slice, frame)
+            return choices.of_module(world, file, key, node, frame) or Unknown("which name is taken is open")
+        case Method(thing=External() as library, name=choices.NAMESPACE):
+            word = world.evaluate(node.slice, frame)
+            return world.attribute(library, str(word.value)) if isinstance(word, Constant) else Unknown("it is open")
         case Method(thing=Tensor() as tensor, name="shape"):
             return _opaque("tensor.shape", node, frame) if isinstance(tensor, Tensor) else value
+        case Method() if isinstance(key := world.evaluate(node.slice, frame), Constant) and isinstance(key.value, str):
+            return _looked_up(value, key.value, node, frame)
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):
         return _slice_of_items(world, value, node.slice, frame)
     return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
+
+
+def _looked_up(table: Method, word: str, node: ast.expr, frame: Frame) -> Opaque:
+    """``vocabulary.stoi["<pad>"]`` of a library's object: a number that keeps the word."""
+    holder = table.thing
+    name = getattr(holder, "label", "") or getattr(holder, "name", "it")
+    who = f"{identity(holder)}" if isinstance(holder, Built) else f"@{id(node)}#{frame.number}"
+    why = Unknown(f"{name}.{table.name}[...] is decided when it runs", f"{name}.{table.name}[{word!r}]")
+    return Opaque(f"{name}.{table.name}[{word!r}]", f"{who}.{table.name}[{word!r}]", why, 0, node, (word,))
 
 
 def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:

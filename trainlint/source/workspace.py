@@ -247,6 +247,13 @@ class Workspace:
             parts.append(file.rpartition(".")[0] or file)
         return ".".join(parts)
 
+    def called(self, name: str) -> Iterator[Module]:
+        """Every file of a name, wherever it lies, ``MOST_FILES`` at most."""
+        paths = [path for path in self.files if os.path.basename(path) == f"{name}.py"]
+        for path in paths[:MOST_FILES]:
+            if isinstance(module := self.module(path), Module):
+                yield module
+
     def number(self, *key: object) -> int:
         """A small number for a key, the same one each time: frames are told apart by it."""
         return self._names.setdefault(key, len(self._names) + 1)
