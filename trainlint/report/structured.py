@@ -60,11 +60,10 @@ def fingerprints(report: Report) -> Iterator[str]:
     """
     seen: Counter[tuple[str, ...]] = Counter()
     for finding in report.findings:
-        lines = report.lines.get(finding.where.path, ())
+        lines = report.text(finding.where)
         parts = (
             finding.code,
             _in_project(finding.where.path, report.roots),
-            str(finding.where.cell or ""),
             _enclosing(lines, finding.where.row),
             " ".join(_line(lines, finding.where.row).split()),
         )

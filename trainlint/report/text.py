@@ -90,8 +90,7 @@ def _finding(finding: Finding, report: Report, folder: str) -> Iterator[Line]:
     head = f"{finding.severity.value} {finding.code}"
     yield (*_place(finding.where, folder), (style, head), ("", f" {finding.name}"))
     yield (("", f"  {_printable(finding.message)}"),)
-    if finding.where.cell is None:
-        yield from _excerpt(finding, report.lines.get(finding.where.path, ()), style)
+    yield from _excerpt(finding, report.text(finding.where), style)
     yield from _labelled("so", [finding.consequence])
     yield from _labelled("because", _steps(finding.because, folder))
     yield from _labelled("help", [finding.help])
@@ -116,7 +115,7 @@ def _steps(steps: Sequence[Step], folder: str) -> Iterator[str]:
 def _excerpt(finding: Finding, lines: Sequence[str], style: str) -> Iterator[Line]:
     where, call = finding.where, finding.call
     rows = {where.row}
-    if call and call.path == where.path and call.row < where.row:
+    if call and (call.path, call.cell) == (where.path, where.cell) and call.row < where.row:
         rows.add(call.row)
     width = max(5, len(str(where.row)) + 2)
     for row in sorted(row for row in rows if row <= len(lines)):

@@ -59,14 +59,19 @@ def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
     for path in files:
         module = workspace.module(path)
         if isinstance(module, Fault):
-            span = Span(path, module.row, module.column)
-            yield Unreadable(span, span, None, (), (), module.reason)
+            yield _unreadable(path, module)
         elif not module.is_test:
+            yield from (_unreadable(path, fault) for fault in module.faults)
             for linker in LINKERS:
                 for site in linker.sites(world, module):
                     if (linker.doing, id(site.node)) not in done:
                         done.add((linker.doing, id(site.node)))
                         yield from _guarded(workspace, linker, site)
+
+
+def _unreadable(path: str, fault: Fault) -> Unreadable:
+    span = Span(path, fault.row, fault.column, cell=fault.cell)
+    return Unreadable(span, span, None, (), (), fault.reason)
 
 
 def with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:

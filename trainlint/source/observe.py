@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 
 from trainlint.facts import Fact, Facts
 from trainlint.source.sift import relevant
-from trainlint.source.text import Fault, read
+from trainlint.source.text import NOTEBOOK, Fault, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.source.notebook import Cell
 
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
@@ -40,7 +44,36 @@ class Project:
 
 def sites(project: Project) -> tuple[str, ...]:
     """The files that may hold something to judge, found by their bytes alone."""
-    return tuple(path for path in project.files if isinstance(data := read(path), Fault) or relevant(data))
+    return tuple(path for path in project.files if isinstance(data := _searched(path), Fault) or relevant(data))
+
+
+def foreign(files: Iterable[str]) -> Mapping[str, str]:
+    """The notebooks among these files whose language is not Python, with that language."""
+    from trainlint.source import notebook
+
+    read_ones = ((path, read(path)) for path in files if path.endswith(NOTEBOOK))
+    named = ((path, notebook.foreign(data)) for path, data in read_ones if isinstance(data, bytes))
+    return {path: language for path, language in named if language}
+
+
+def cells(path: str) -> tuple[Cell, ...]:
+    """The cells of a notebook that hold code; none where it cannot be read."""
+    from trainlint.source.notebook import opened
+
+    data = read(path)
+    notebook = data if isinstance(data, Fault) else opened(data)
+    return () if isinstance(notebook, Fault) else notebook.cells
+
+
+def _searched(path: str) -> bytes | Fault:
+    """What words are looked for in: a file's bytes, or those of a notebook's code."""
+    data = read(path)
+    if isinstance(data, Fault) or not path.endswith(NOTEBOOK):
+        return data
+    from trainlint.source.notebook import opened
+
+    notebook = opened(data)
+    return notebook if isinstance(notebook, Fault) else notebook.data
 
 
 def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
