@@ -79,6 +79,7 @@ class Workspace:
         """Whether there is a file, readable or not."""
         data = self.data(path)
         return isinstance(data, bytes) or data.reason != MISSING
+
     def _code(self, path: str, data: bytes | Fault) -> bytes | Fault:
         notebook = data if isinstance(data, Fault) else opened(data)
         if isinstance(notebook, Fault):
