@@ -102,6 +102,17 @@ def test_an_indented_cell_and_one_with_prompts_are_read(tmp_path: Path) -> None:
     assert found(tmp_path, prompted, indented, USE, f"\n  {LOSS}") == [("TL101", 4, 2, COLLISION + 2)]
 
 
+TRAIN = f"def train(head, x, y):\n    {LOSS}"
+
+
+def test_a_name_that_two_cells_give_a_value_is_open_in_a_function_and_not_in_a_cell(tmp_path: Path) -> None:
+    assert found(tmp_path, IMPORTS, SIZES, USE, TRAIN, "train(head, x, y)", "STOP = 7", "STOP = STOP")
+    assert found(tmp_path, IMPORTS, SIZES, USE, TRAIN, "train(head, x, y)", "STOP = 6") == []
+    (open_one, *_) = checked(tmp_path, text(IMPORTS, SIZES, USE, TRAIN, "train(head, x, y)", "STOP = 6")).unjudged
+    assert open_one.why.reason == "STOP is defined in cells 2 and 6, and either may be the one that is used"
+    assert found(tmp_path, IMPORTS, SIZES, USE, LOSS, "STOP = 6") == [("TL101", 4, 1, COLLISION)]
+
+
 def test_a_cell_that_cannot_be_read_takes_only_itself(tmp_path: Path) -> None:
     broken = "x = (1\n\ny = 2"
     assert found(tmp_path, broken, IMPORTS, SIZES, "return = 1", USE, LOSS) == [

@@ -48,6 +48,30 @@ def top(module: Module) -> frozenset[str]:
     return known
 
 
+def cells_of(module: Module, name: str) -> tuple[int, ...]:
+    """The cells of a notebook among whose values for a name a function's call finds one: which, its place decides.
+
+    A cell that repeats another word for word, or only makes a new value out of the last, changes nothing.
+    """
+    known = module.kept.get("cells")
+    if not isinstance(known, dict):
+        known = module.kept["cells"] = {}
+        for node in module.tree.body:
+            cell, _ = module.place(node.lineno)
+            for each in binds(module, node) if cell is not None else ():
+                known.setdefault(each, {}).setdefault(cell, node)
+    fresh = {ast.dump(node): cell for cell, node in known.get(name, {}).items() if not reads(node, name)}
+    return tuple(sorted(fresh.values())) if len(fresh) > 1 else ()
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether a statement reads a dotted name anywhere."""
+    return isinstance(node, ast.AugAssign) or any(
+        isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load) and dotted(each) == name
+        for each in ast.walk(node)
+    )
+
+
 def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
     """The names bound by ``:=`` and the statement that holds each."""
     return tuple((node.target.id, statement(module, node)) for node in module.walrus)
@@ -285,11 +309,8 @@ def _equal(left: Thing, right: Thing) -> bool | None:
 
 def repeats(module: Module, node: ast.AST, name: str) -> bool:
     """Whether a statement gives a name, in each turn of a loop, a value made from the last one."""
-    reads = isinstance(node, ast.AugAssign) or any(
-        isinstance(each, ast.Name | ast.Attribute) and dotted(each) == name and isinstance(each.ctx, ast.Load)
-        for each in ast.walk(node)
-    )
-    while reads and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+    again = reads(node, name)
+    while again and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             return True
         node = module.parents[node]
