@@ -7,7 +7,7 @@ Where an ``if`` binds it, the world says which arm ran; an arm that always leave
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import Binding, Constant, Frame, Thing
@@ -53,15 +53,22 @@ def cells_of(module: Module, name: str) -> tuple[int, ...]:
 
     A cell that repeats another word for word, or only makes a new value out of the last, changes nothing.
     """
-    known = module.kept.get("cells")
-    if not isinstance(known, dict):
-        known = module.kept["cells"] = {}
-        for node in module.tree.body:
-            cell, _ = module.place(node.lineno)
-            for each in binds(module, node) if cell is not None else ():
-                known.setdefault(each, {}).setdefault(cell, node)
-    fresh = {ast.dump(node): cell for cell, node in known.get(name, {}).items() if not reads(node, name)}
+    fresh = {ast.dump(node): cell for cell, node in _by_cell(module).get(name, {}).items() if not reads(node, name)}
     return tuple(sorted(fresh.values())) if len(fresh) > 1 else ()
+
+
+def _by_cell(module: Module) -> Mapping[str, Mapping[int, ast.stmt]]:
+    """For each name the statements that bind it, by their cell; none in a file that is no notebook."""
+    known = module.kept.get("cells")
+    if isinstance(known, dict):
+        return known
+    found: dict[str, dict[int, ast.stmt]] = {}
+    for node in module.tree.body:
+        cell, _ = module.place(node.lineno)
+        for name in binds(module, node) if cell is not None else ():
+            found.setdefault(name, {})[cell or 0] = node
+    module.kept["cells"] = found
+    return found
 
 
 def reads(node: ast.AST, name: str) -> bool:
