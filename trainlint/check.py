@@ -71,6 +71,16 @@ class Scope:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """A project as it was read: the files among those asked for, what was left out of them and why, and all facts."""
+
+    project: Project
+    checked: tuple[str, ...]
+    skipped: Mapping[str, str]
+    facts: Facts
+
+
+@dataclass(frozen=True)
 class Text:
     """What a file says, by cell where it is a notebook: its lines as they stand there, and its text as Python."""
 
@@ -93,7 +103,7 @@ def check(request: Request) -> Report:
         faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
     )
     there = [absolute for path, absolute in asked.items() if path not in missing]
-    return reduce(_joined, (_checked(scope, request) for scope in _scopes(request, there)), start)
+    return reduce(_joined, (_checked(scope, request) for scope in scopes(request, there)), start)
 
 
 def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str], Text]) -> Report:
@@ -142,7 +152,7 @@ def root_of(path: str, folder: str) -> str:
     return start
 
 
-def _scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
+def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
     """One scope per project, in the order of the paths."""
     asked: dict[str, list[str]] = defaultdict(list)
     beside: dict[str, tuple[config.Layer, ...]] = {}
@@ -162,24 +172,31 @@ def _outside_packages(folder: str) -> str:
     return folder
 
 
-def _checked(scope: Scope, request: Request) -> Report:
+def seen(scope: Scope, request: Request) -> Seen:
+    """Find and observe the project of a scope, whole."""
     others = (path for path in scope.asked if path != scope.root)
     found = find([scope.root, *others], scope.settings.exclude)
     languages = foreign(found.files)
     files = tuple(path for path in found.files if path not in languages)
-    checked = [path for path in files if scope.holds(path)]
+    checked = tuple(path for path in files if scope.holds(path))
     project = Project(scope.root, files, scope.settings.src, scope.settings.values)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     wanted = sorted({*sites(project), *(path for path in checked if path in scope.asked)}) if checked else []
     facts = observe(project, wanted, request.jobs) if wanted else Facts(())
-    skipped = [each for each in found.skipped if scope.holds(each.path)]
-    report = judge(facts, _rules(facts, scope.settings), scope, cache(_text))
-    refused = [each for each in skipped if os.path.exists(each.path) and not os.access(each.path, os.R_OK)]
+    skipped = {each.path: each.reason for each in found.skipped if scope.holds(each.path)}
+    return Seen(project, checked, skipped | _foreign(languages, scope), facts)
+
+
+def _checked(scope: Scope, request: Request) -> Report:
+    known = seen(scope, request)
+    report = judge(known.facts, rules_for(known.facts, scope.settings), scope, cache(text_of))
+    there = ((path, why) for path, why in known.skipped.items() if os.path.exists(path))
+    refused = [f"{filename(path, request.folder)}: {why}" for path, why in there if not os.access(path, os.R_OK)]
     return replace(
         report,
-        files_checked=len(checked),
-        skipped={each.path: each.reason for each in skipped} | _foreign(languages, scope),
-        faults=(*report.faults, *(f"{filename(each.path, request.folder)}: {each.reason}" for each in refused)),
+        files_checked=len(known.checked),
+        skipped=known.skipped,
+        faults=(*report.faults, *refused),
         roots=(scope.root,),
     )
 
@@ -188,7 +205,7 @@ def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
     return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
 
 
-def _rules(facts: Facts, settings: Settings) -> Iterable[Rule]:
+def rules_for(facts: Facts, settings: Settings) -> Iterable[Rule]:
     """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
     from trainlint.rule import installed
 
@@ -203,7 +220,7 @@ def _rules(facts: Facts, settings: Settings) -> Iterable[Rule]:
     return rules
 
 
-def _text(path: str) -> Text:
+def text_of(path: str) -> Text:
     if path.endswith(NOTEBOOK):
         code = cells(path)
         return Text({cell.number: cell.rows for cell in code}, {cell.number: cell.python for cell in code})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from trainlint.facts import Unjudged
 from trainlint.finding import Finding
 from trainlint.span import Span
+from trainlint.value import Unknown
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,6 @@ def place(span: Span, folder: str) -> str:
     return f"{filename(span.path, folder)}{cell}:{span.row}:{span.column}"
 
 
-def reason(unjudged: Unjudged) -> str:
-    """Why it stays open, and what would settle it."""
-    why = unjudged.why
+def reason(why: Unknown) -> str:
+    """Why something stays open, and what would settle it."""
     return f"{why.reason} ({why.settle} would settle it)" if why.settle else why.reason

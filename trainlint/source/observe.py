@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from trainlint.facts import Fact, Facts
@@ -17,6 +18,7 @@ from trainlint.source.text import NOTEBOOK, Fault, read
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainlint.source.notebook import Cell
+    from trainlint.value import Settled
 
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
@@ -65,6 +67,19 @@ def cells(path: str) -> tuple[Cell, ...]:
     return () if isinstance(notebook, Fault) else notebook.cells
 
 
+def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
+    """What each name in a row of a file is worth, or why the file cannot be read."""
+    from trainlint.source.settle import settled
+    from trainlint.source.workspace import Workspace
+
+    workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    module = workspace.module(path)
+    if isinstance(module, Fault):
+        return module
+    with _deep():
+        return tuple(settled(workspace, module, cell, row))
+
+
 def _searched(path: str) -> bytes | Fault:
     """What words are looked for in: a file's bytes, or those of a notebook's code."""
     data = read(path)
@@ -103,12 +118,19 @@ def _observed(project: Project, files: Sequence[str]) -> tuple[Fact, ...]:
     from trainlint.source.workspace import Workspace
 
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    with _deep():
+        return tuple(link(workspace, files))
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Python as the evaluator needs it: deep enough, and without collecting trees, which hold no cycles."""
     limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))
-    # Trees hold no cycles: with the collector on, reading a large project takes twice as long.
+    # With the collector on, reading a large project takes twice as long.
     gc.disable()
     try:
-        return tuple(link(workspace, files))
+        yield
     finally:
         sys.setrecursionlimit(limit)
         if collects:
