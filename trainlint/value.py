@@ -237,6 +237,29 @@ def _sum(words: list[tuple[bool, str]]) -> str:
     return " ".join(["-" * less + first, *(f"{'-' if less else '+'} {word}" for less, word in rest)])
 
 
+@dataclass(frozen=True)
+class Worth:
+    """One value of a name: in words, the lines behind it and the defaults among them, or why it stays open.
+
+    ``context`` are the callers and the branches by which it has this value, where it can have another.
+    """
+
+    text: str
+    why: Unknown | None = None
+    chain: tuple[Step, ...] = ()
+    assumed: tuple[Step, ...] = ()
+    context: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A name, or a whole call, as a line of code spells it, and what it can be worth."""
+
+    name: str
+    where: Span
+    worths: tuple[Worth, ...]
+
+
 class Role(Enum):
     """What one class index is for."""
 

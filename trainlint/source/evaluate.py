@@ -179,6 +179,8 @@ class Evaluator(World):
         try:
             if name in module.rebound:
                 return Unknown(f"{name} is assigned through a global statement")
+            if several := names.cells_of(module, name):
+                return Unknown(f"{name} is defined in {_cells(several)}, and either may be the one that is used", name)
             found = names.final(self, name, module.tree.body, frame)
             starred = self._starred(name, frame, found, sys.maxsize)
             if starred is not None:
@@ -757,6 +759,11 @@ def _called(value: Integer, name: str, frame: Frame) -> Integer:
 
 def _is_nonlocal(name: str, function: ast.AST) -> bool:
     return any(isinstance(node, ast.Nonlocal) and name in node.names for node in ast.walk(function))
+
+
+def _cells(numbers: tuple[int, ...]) -> str:
+    *first, last = map(str, numbers)
+    return f"cells {', '.join(first)} and {last}"
 
 
 def _is_super(node: ast.expr) -> bool:

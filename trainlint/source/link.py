@@ -65,9 +65,9 @@ def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
     for path in files:
         module = workspace.module(path)
         if isinstance(module, Fault):
-            span = Span(path, module.row, module.column)
-            yield Unreadable(span, span, None, (), (), module.reason)
+            yield _unreadable(path, module)
         elif not module.is_test:
+            yield from (_unreadable(path, fault) for fault in module.faults)
             for linker in LINKERS:
                 for site in linker.sites(world, module):
                     if (linker.doing, id(site.node)) not in done:
@@ -91,6 +91,11 @@ def _without_parts(facts: Iterable[Fact]) -> Iterator[Fact]:
             if width != fact.table.size and (fact.call, width) in whole:
                 continue
         yield fact
+
+
+def _unreadable(path: str, fault: Fault) -> Unreadable:
+    span = Span(path, fault.row, fault.column, cell=fault.cell)
+    return Unreadable(span, span, None, (), (), fault.reason)
 
 
 def _with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -7,7 +7,7 @@ Where an ``if`` binds it, the world says which arm ran; an arm that always leave
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source.summary import Module, bound, dotted
@@ -47,6 +47,37 @@ def top(module: Module) -> frozenset[str]:
         known = frozenset(name for node in module.tree.body for name in binds(module, node))
         module.kept["top"] = known
     return known
+
+
+def cells_of(module: Module, name: str) -> tuple[int, ...]:
+    """The cells of a notebook among whose values for a name a function's call finds one: which, its place decides.
+
+    A cell that repeats another word for word, or only makes a new value out of the last, changes nothing.
+    """
+    fresh = {ast.dump(node): cell for cell, node in _by_cell(module).get(name, {}).items() if not reads(node, name)}
+    return tuple(sorted(fresh.values())) if len(fresh) > 1 else ()
+
+
+def _by_cell(module: Module) -> Mapping[str, Mapping[int, ast.stmt]]:
+    """For each name the statements that bind it, by their cell; none in a file that is no notebook."""
+    known = module.kept.get("cells")
+    if isinstance(known, dict):
+        return known
+    found: dict[str, dict[int, ast.stmt]] = {}
+    for node in module.tree.body:
+        cell, _ = module.place(node.lineno)
+        for name in binds(module, node) if cell is not None else ():
+            found.setdefault(name, {})[cell or 0] = node
+    module.kept["cells"] = found
+    return found
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether a statement reads a dotted name anywhere."""
+    return isinstance(node, ast.AugAssign) or any(
+        isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load) and dotted(each) == name
+        for each in ast.walk(node)
+    )
 
 
 def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
@@ -304,11 +335,8 @@ def _equal(left: Thing, right: Thing) -> bool | None:
 
 def repeats(module: Module, node: ast.AST, name: str) -> bool:
     """Whether a statement gives a name, in each turn of a loop, a value made from the last one."""
-    reads = isinstance(node, ast.AugAssign) or any(
-        isinstance(each, ast.Name | ast.Attribute) and dotted(each) == name and isinstance(each.ctx, ast.Load)
-        for each in ast.walk(node)
-    )
-    while reads and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+    again = reads(node, name)
+    while again and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             return True
         node = module.parents[node]

@@ -105,9 +105,7 @@ def asked(world: World, registry: Built, name: str, given: Arguments, node: ast.
     return _built(world, registry, first, given, node, frame)
 
 
-def _built(
-    world: World, registry: Built, config: Thing, given: Arguments, node: ast.AST, frame: Frame
-) -> Thing | None:
+def _built(world: World, registry: Built, config: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """``MODELS.build(dict(type="Small", width=8))``: the class of that name, made with the rest."""
     if not isinstance(config, Entries) or not config.whole:
         return None

@@ -342,7 +342,7 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     assert isinstance(built.what, External)
     name = built.what.name
     if name in torch.LAYERS:
-        return Tensor(_layer(world, built), torch.LAYERS[name][1], activation=_raw(built))
+        return Tensor(layer_made(world, built), torch.LAYERS[name][1], activation=_raw(built))
     if name in torch.KEEPS_CLASSES or name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
         return _passed_on(world, built, world.force(given.positional[0]) if given.positional else Tensor())
     if name == "torch.nn.Sequential":
@@ -382,7 +382,8 @@ def _behind(world: World, built: Built, tensor: Tensor) -> Tensor:
     return activations.activated(world, tensor, word, dim, built.node, built.frame)
 
 
-def _layer(world: World, built: Built) -> Layer | Unknown:
+def layer_made(world: World, built: Built) -> Layer | Unknown:
+    """A layer of PyTorch, and how many classes it puts out."""
     assert isinstance(built.what, External)
     parameter = (
         "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
@@ -954,5 +955,5 @@ def _tied(world: World, weight: Thing) -> Layer | Unknown:
         weight = weight.thing
     owner = weight.thing if isinstance(weight, Method) and weight.name == "weight" else None
     if isinstance(owner, Built) and isinstance(owner.what, External):
-        return _layer(world, owner)
+        return layer_made(world, owner)
     return Unknown("a product of matrices makes the logits")

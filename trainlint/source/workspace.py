@@ -5,9 +5,11 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.summary import Module, absolute, summarize
-from trainlint.source.text import MISSING, Fault, parse, rows
+from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
 
 MOST_FILES = 48
 """Files that one reverse query may read."""
@@ -49,6 +51,7 @@ class Workspace:
         self.root, self.files, self.search, self.values, self._read = root, files, search, values, read
         self._known = frozenset(files)
         self._bytes: dict[str, bytes | Fault] = {}
+        self._notebooks: dict[str, Notebook] = {}
         self._modules: dict[str, Module | Fault] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._mentions: dict[tuple[str, str], tuple[Module, ...]] = {}
@@ -61,8 +64,10 @@ class Workspace:
         self.answers: dict[tuple[object, ...], object] = {}
 
     def data(self, path: str) -> bytes | Fault:
+        """What a file holds; of a notebook, its code."""
         if path not in self._bytes:
-            self._bytes[path] = self._read(path)
+            data = self._read(path)
+            self._bytes[path] = self._code(path, data) if path.endswith(NOTEBOOK) else data
         return self._bytes[path]
 
     def _text(self, path: str) -> bytes:
@@ -75,6 +80,13 @@ class Workspace:
         data = self.data(path)
         return isinstance(data, bytes) or data.reason != MISSING
 
+    def _code(self, path: str, data: bytes | Fault) -> bytes | Fault:
+        notebook = data if isinstance(data, Fault) else opened(data)
+        if isinstance(notebook, Fault):
+            return notebook
+        self._notebooks[path] = notebook
+        return notebook.data
+
     def module(self, path: str) -> Module | Fault:
         if path not in self._modules:
             self._modules[path] = self._parsed(path)
@@ -84,8 +96,13 @@ class Workspace:
         data = self.data(path)
         if isinstance(data, Fault):
             return data
-        tree = parse(data, path)
-        return tree if isinstance(tree, Fault) else summarize(self._name(path), path, tree, rows(data))
+        if path in self._notebooks:
+            notebook = self._notebooks[path]
+            tree, faults = parsed(notebook)
+            module = summarize(self._name(path), path, tree, notebook.rows)
+            return replace(module, place=notebook.place, faults=faults)
+        read = parse(data, path)
+        return read if isinstance(read, Fault) else summarize(self._name(path), path, read, rows(data))
 
     def mentions(self, word: str, near: str) -> tuple[Module, ...]:
         """The modules whose text holds a word, in the order of the files.
