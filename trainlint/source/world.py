@@ -21,8 +21,8 @@ from trainlint.value import Integer, Step, Unknown
 
 T = TypeVar("T")
 
-MOST_WORLDS = 24
-"""A site with more paths than this is not judged: callers (at most 3) times alternatives (at most 8)."""
+MOST_WORLDS = 96
+"""A site with more paths than this is not judged; most are short, and the steps that they take together are bounded."""
 
 MOST_CALLERS = 3
 DEEPEST = 60
