@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from trainlint.check import Scope, judge
+from trainlint.check import Scope, Text, judge
 from trainlint.config import Settings
 from trainlint.facts import Crash, Fact, Facts, Layer, Loss, Unreadable
 from trainlint.finding import Finding, Severity
@@ -68,8 +68,9 @@ OTHER = rule_of("TL205", "lowest-loss-checkpoint", Severity.WARNING)
 PACK = (COLLISION, NOTE, OFF, OTHER, UNREADABLE, INTERNAL)
 
 
-def lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines(keepends=True) if Path(path).exists() else []
+def text(path: str) -> Text:
+    written = Path(path).read_text() if Path(path).exists() else ""
+    return Text({None: written.splitlines(keepends=True)}, {None: written})
 
 
 def judged(
@@ -82,7 +83,7 @@ def judged(
 ) -> Report:
     """These facts, judged as if these paths (the whole project, if none) had been asked for."""
     paths = tuple(map(str, asked)) or (str(root),)
-    return judge(Facts(facts), rules, Scope(str(root), settings or Settings(), paths), lines)
+    return judge(Facts(facts), rules, Scope(str(root), settings or Settings(), paths), text)
 
 
 def codes(report: Report) -> list[str]:

@@ -7,15 +7,21 @@ from dataclasses import replace
 import pytest
 from trainlint_rules.background_collision import background_collision
 from trainlint_rules.class_count_mismatch import class_count_mismatch
+from trainlint_rules.padding_idx_collision import padding_idx_collision
+from trainlint_rules.unused_sentinel import unused_sentinel
 
 from trainlint import (
+    Embedding,
     Fact,
     Facts,
     Finding,
     Integer,
+    Job,
     LabelledLayer,
     Layer,
+    Proof,
     ReservedClass,
+    Role,
     Rule,
     Service,
     Severity,
@@ -24,6 +30,7 @@ from trainlint import (
     Symbol,
     Table,
     Unknown,
+    UnusedSentinel,
 )
 from trainlint.lint import lint
 
@@ -102,6 +109,8 @@ def test_one_class_more_counts_where_every_target_is_known() -> None:
         labelled(replace(Integer.exact(9), table=TAGS)),
         labelled(Integer.symbol(Symbol("classes", "cfg.classes", 1))),
         replace(labelled(9), layer=OPEN),
+        labelled(1),
+        labelled(4, service=Service.PREDICTIONS),
         labelled(4, Table("TAGS", (*TAGS.entries[:4], (4, "<pad>")), 5, TABLE)),
     ],
 )
@@ -202,3 +211,116 @@ def test_torch_learns_the_last_kind_as_nothing_where_its_id_fills_the_targets() 
             optimizer.step()
         lost[first] = int((head(hidden)[:, 0].argmax(-1) == 3).sum())
     assert lost == {0: 0, 1: 1}
+
+
+LETTER = Job(Role.LABEL, Proof.TABLE, "a", (Step("LETTERS: 0 is 'a'", TABLE),))
+
+
+def embedding(index: Integer | Unknown, rows: int | Unknown = 4, job: Job | Unknown | None = LETTER) -> Embedding:
+    layer = rows if isinstance(rows, Unknown) else Layer("embed", Integer.exact(rows), HEAD)
+    return Embedding(HEAD, LABEL, None, (), (), layer, index, job)
+
+
+ZERO = Integer.exact(0)
+
+
+def test_a_padding_row_that_is_a_letter_is_an_error_at_the_argument() -> None:
+    assert found(padding_idx_collision, embedding(ZERO)) == Finding(
+        where=LABEL,
+        message="padding_idx=0 is one of the 4 rows of embed, and 0 is the id of 'a'",
+        consequence="the row of 'a' is zero and gets no gradient: it can mean nothing to the model",
+        because=LETTER.evidence,
+        help="give the padding an id of its own, or leave padding_idx out",
+        severity=Severity.ERROR,
+        call=HEAD,
+        code="TL117",
+        name="padding-idx-collision",
+    )
+
+
+def test_a_padding_index_that_rests_on_a_default_is_a_warning() -> None:
+    assumed = ZERO.assuming(Step("--pad, default=0", HEAD))
+    assert severity(padding_idx_collision, embedding(assumed)) is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        embedding(ZERO, job=None),
+        embedding(ZERO, job=OPEN),
+        embedding(ZERO, job=replace(LETTER, role=Role.PAD)),
+        embedding(ZERO, job=replace(LETTER, role=Role.START)),
+        embedding(ZERO, job=replace(LETTER, proof=Proof.NAME)),
+        embedding(ZERO, job=replace(LETTER, role=Role.BLANK, label="<blank>")),
+        embedding(ZERO, job=replace(LETTER, label="_")),
+        embedding(ZERO, job=replace(LETTER, label=" ")),
+        embedding(ZERO, job=replace(LETTER, label="missing")),
+        embedding(ZERO, job=replace(LETTER, role=Role.END, proof=Proof.USE, label="PAD, which ends decoding")),
+        embedding(ZERO.named("EOS_ID"), job=replace(LETTER, role=Role.END, label="</s>")),
+        embedding(OPEN),
+        embedding(ZERO, OPEN),
+    ],
+)
+def test_a_padding_row_without_a_symbol_is_quiet(fact: Embedding) -> None:
+    assert found(padding_idx_collision, fact) is None
+
+
+def test_a_padding_index_that_is_not_known_is_not_called_clean() -> None:
+    (open_one,) = embedding(OPEN, job=None).unjudged()
+    assert open_one.why is OPEN
+    assert not list(embedding(ZERO).unjudged())
+
+
+def test_torch_never_changes_the_padding_row() -> None:
+    torch = pytest.importorskip("torch")
+    embed = torch.nn.Embedding(4, 8, padding_idx=0)
+    optimizer = torch.optim.SGD(embed.parameters(), lr=0.1)
+    embed(torch.tensor([0, 1, 0])).sum().backward()
+    optimizer.step()
+    assert not embed.weight[0].any()
+    assert not embed.weight.grad[0].any()
+    assert embed.weight.grad[1].all()
+
+
+KEPT = Step("self.ignore_index = ignore_index", LABEL)
+
+
+def unused(value: Integer | Unknown, function: str = "cross_entropy") -> UnusedSentinel:
+    return UnusedSentinel(HEAD, HEAD, None, (), (), "TokenLoss", "ignore_index", KEPT, value, function)
+
+
+def test_a_loss_that_lacks_its_sentinel_is_an_error_at_the_loss() -> None:
+    assert found(unused_sentinel, unused(ZERO)) == Finding(
+        where=HEAD,
+        message="TokenLoss takes ignore_index=0, and cross_entropy is called without it",
+        consequence="targets that are filled with 0 are learned as if they were answers",
+        because=(KEPT,),
+        help="pass ignore_index to the loss, or leave those targets out of it",
+        severity=Severity.ERROR,
+        call=HEAD,
+        code="TL114",
+        name="unused-sentinel",
+    )
+
+
+def test_a_loss_written_by_hand_is_named_by_what_it_returns() -> None:
+    finding = found(unused_sentinel, unused(ZERO, ""))
+    assert finding
+    assert finding.message == "TokenLoss takes ignore_index=0, and the loss that it returns never uses it"
+
+
+def test_a_sentinel_of_unknown_value_is_a_warning_without_a_number() -> None:
+    finding = found(unused_sentinel, unused(OPEN))
+    assert finding
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "TokenLoss takes ignore_index, and cross_entropy is called without it"
+
+
+def test_a_sentinel_that_rests_on_a_default_names_it() -> None:
+    finding = found(unused_sentinel, unused(ZERO.assuming(Step("ignore_index = 0", LABEL))))
+    assert finding
+    assert finding.message.endswith(", given the default ignore_index = 0")
+
+
+def test_a_sentinel_that_the_loss_skips_anyway_is_quiet() -> None:
+    assert found(unused_sentinel, unused(Integer.exact(-100))) is None

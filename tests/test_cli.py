@@ -63,11 +63,11 @@ def test_a_folder_without_python_is_never_called_clean(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "0 files checked\n")
 
 
-def test_a_notebook_alone_is_not_nothing(tmp_path: Path) -> None:
-    (tmp_path / "train.ipynb").write_text('{"cells": []}')
+def test_a_notebook_of_another_language_is_skipped_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "train.ipynb").write_text('{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}')
     run = trainlint(tmp_path, "train.ipynb")
     assert (run.returncode, run.stdout) == (0, "")
-    assert "train.ipynb: notebooks are not read yet" in run.stderr
+    assert "train.ipynb: its language is R, not Python" in run.stderr
     assert run.stderr.endswith("0 files checked\n")
 
 
@@ -150,10 +150,10 @@ def test_one_run_may_write_several_reports(project: Path) -> None:
 
 
 def test_quiet_and_verbose_do_what_they_say(project: Path) -> None:
-    (project / "c.ipynb").write_text("{}")
+    (project / "c.ipynb").write_text('{"cells": [], "metadata": {"language_info": {"name": "julia"}}}')
     quiet, verbose = trainlint(project, "-q"), trainlint(project, "-v")
     assert (quiet.stdout, quiet.stderr) == ("", "")
-    assert verbose.stderr == f"project: {project}\nc.ipynb: notebooks are not read yet\n"
+    assert verbose.stderr == f"project: {project}\nc.ipynb: its language is julia, not Python\n"
 
 
 def test_the_options_of_scoring_tools_are_accepted(project: Path) -> None:

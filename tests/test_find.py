@@ -45,30 +45,29 @@ def test_a_relative_path_is_found_from_the_working_directory(tmp_path: Path, mon
     assert find(["."]).files == find(["b.py"]).files == find(["../a", "b.py"]).files == (str(tmp_path / "a" / "b.py"),)
 
 
-@pytest.mark.parametrize("name", ["a.py", "a.pyi", "a.pyw", "script"])
+@pytest.mark.parametrize("name", ["a.py", "a.pyi", "a.pyw", "a.ipynb", "script"])
 def test_a_named_python_file_is_taken_whatever_would_exclude_it(tmp_path: Path, name: str) -> None:
     tree(tmp_path, f"venv/{name}")
-    (tmp_path / ".gitignore").write_text("venv\n*.py*\nscript\n")
+    (tmp_path / ".gitignore").write_text("venv\n*.py*\n*.ipynb\nscript\n")
     assert names(tmp_path, f"venv/{name}", exclude=("*",)) == [f"venv/{name}"]
 
 
 def test_what_is_named_and_no_python_is_skipped_with_a_reason(tmp_path: Path) -> None:
-    tree(tmp_path, "a.txt", "b.ipynb")
+    tree(tmp_path, "a.txt")
     (tmp_path / "loop").symlink_to("loop")
-    assert reasons(tmp_path, "a.txt", "b.ipynb", "none.py", "a.txt/x", "nul\0.py", "loop") == {
+    assert reasons(tmp_path, "a.txt", "none.py", "a.txt/x", "nul\0.py", "loop") == {
         "a.txt": "it is no Python file",
         "a.txt/x": "no such file or folder",
-        "b.ipynb": "notebooks are not read yet",
         "loop": "a link that leads back to itself",
         "none.py": "no such file or folder",
         "nul\0.py": "no such file or folder",
     }
 
 
-def test_a_missing_path_is_refused_and_a_notebook_is_not(tmp_path: Path) -> None:
-    tree(tmp_path, "b.ipynb")
-    found = find([str(tmp_path), str(tmp_path / "none")])
-    assert [(Path(each.path).name, each.refused) for each in found.skipped] == [("b.ipynb", False), ("none", True)]
+def test_a_missing_path_is_refused_and_another_file_is_not(tmp_path: Path) -> None:
+    tree(tmp_path, "b.txt")
+    found = find([str(tmp_path / "b.txt"), str(tmp_path / "none")])
+    assert [(Path(each.path).name, each.refused) for each in found.skipped] == [("b.txt", False), ("none", True)]
 
 
 def test_an_empty_path_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +77,10 @@ def test_an_empty_path_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert find([""]).skipped[0].refused
 
 
-def test_notebooks_in_a_walked_folder_are_never_left_out_in_silence(tmp_path: Path) -> None:
-    tree(tmp_path, "a/b.ipynb", "c.ipynb", "node_modules/d.ipynb")
-    assert reasons(tmp_path) == dict.fromkeys(("a/b.ipynb", "c.ipynb"), "notebooks are not read yet")
+def test_notebooks_are_read_but_not_the_copies_that_jupyter_keeps(tmp_path: Path) -> None:
+    tree(tmp_path, "a/b.ipynb", "c.ipynb", "node_modules/d.ipynb", ".ipynb_checkpoints/c-checkpoint.ipynb")
+    assert names(tmp_path) == ["a/b.ipynb", "c.ipynb"]
+    assert names(tmp_path, "node_modules/d.ipynb") == ["node_modules/d.ipynb"]
 
 
 def test_folders_that_hold_no_code_of_the_project_are_not_walked(tmp_path: Path) -> None:

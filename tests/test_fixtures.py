@@ -17,7 +17,7 @@ import pytest
 
 from trainlint.finding import Finding, Severity
 from trainlint.rule import Rule, installed
-from trainlint.testing import Mark, expected, findings, quiet, reported
+from trainlint.testing import Mark, expected, findings, quiet, reported, texts
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FOLDERS = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))
@@ -32,21 +32,22 @@ def name_of(folder: Path) -> str:
 
 def why_not_run(folder: Path) -> str | None:
     """What the first line of the entry says against running it here."""
-    entry = folder / "train.py"
-    if not entry.exists():
-        return None
-    first = entry.read_text().partition("\n")[0]
+    first = next((text.partition("\n")[0] for file, _, text in texts(folder) if Path(file).stem == "train"), "")
     if first.startswith(CANNOT_RUN):
         return first.removeprefix(CANNOT_RUN)
     missing = [name for name in _needs(first) if find_spec(name) is None]
     return f"needs {', '.join(missing)}" if missing else None
 
 
+def has_entry(folder: Path) -> bool:
+    return (folder / "train.py").exists() or (folder / "train.ipynb").exists()
+
+
 def _needs(first: str) -> list[str]:
     return first.removeprefix(NEEDS).split(", ") if first.startswith(NEEDS) else []
 
 
-RUNNABLE = [folder for folder in FOLDERS if (folder / "train.py").exists() and not why_not_run(folder)]
+RUNNABLE = [folder for folder in FOLDERS if has_entry(folder) and not why_not_run(folder)]
 each_folder = pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 each_runnable = pytest.mark.parametrize("folder", RUNNABLE, ids=name_of)
 
@@ -97,7 +98,7 @@ def test_every_rule_has_a_bad_and_a_good_twin(rule: Rule) -> None:
 
 @each_folder
 def test_fixture_trains_from_an_entry_of_its_own(folder: Path) -> None:
-    assert (folder / "train.py").exists()
+    assert has_entry(folder)
 
 
 @each_runnable
@@ -160,7 +161,9 @@ def test_a_collision_on_one_branch_is_a_warning_that_names_the_branch(folder: Pa
 
 def _is_call(finding: Finding, loss: dict[str, Any]) -> bool:
     call = finding.call
-    return call is not None and call.path == loss["file"] and call.row <= loss["row"] <= call.end_row
+    if call is None or (call.path, call.cell) != (loss["file"], loss["cell"]):
+        return False
+    return call.row <= int(loss["row"]) <= call.end_row
 
 
 def _rule_of(folder: Path) -> Rule:
@@ -168,5 +171,5 @@ def _rule_of(folder: Path) -> Rule:
     return rule
 
 
-def _place(mark: Mark) -> tuple[str, int, str]:
-    return mark.file, mark.row, mark.code
+def _place(mark: Mark) -> tuple[str, int, int, str]:
+    return mark.file, mark.cell or 0, mark.row, mark.code

@@ -18,7 +18,9 @@ from trainlint.source import Project, observe, sites
 from trainlint.testing import sources
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-FOLDERS = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))
+FOLDERS = sorted(
+    folder for pattern in ("*/bad_*/", "*/good_*/") for folder in FIXTURES.glob(pattern) if sources(folder)
+)
 EACH = 2
 """Mutants of each fixture: more than 500 together."""
 

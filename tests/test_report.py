@@ -59,9 +59,9 @@ def report(root: Path, *findings: Finding) -> Report:
         ),
         judged={"losses": Tally(7, 1, 3), "metrics": Tally()},
         files_checked=24,
-        skipped={str(root / "a.ipynb"): "notebooks are not read yet"},
+        skipped={str(root / "a.ipynb"): "its language is R, not Python"},
         roots=(str(root),),
-        lines={objective: OBJECTIVE.splitlines(keepends=True)},
+        lines={objective: {None: OBJECTIVE.splitlines(keepends=True)}},
     )
 
 
@@ -135,7 +135,7 @@ def test_the_caret_stands_below_the_place(tmp_path: Path, line: str, column: int
     file = tmp_path / "a.py"
     file.write_text(line)
     found = Finding(span(file, 1, column, width), "m", code="TL101", name="n")
-    told = plain(text.full(Report(findings=(found,), lines={str(file): [line]}), str(tmp_path))).splitlines()
+    told = plain(text.full(Report(findings=(found,), lines={str(file): {None: [line]}}), str(tmp_path))).splitlines()
     carets = [row.partition("| ")[2] for row in told if "^" in row]
     assert carets == ([expected] if expected else [])
     assert all(len(row) < 230 for row in told)
@@ -144,7 +144,7 @@ def test_the_caret_stands_below_the_place(tmp_path: Path, line: str, column: int
 def test_control_characters_of_the_source_never_reach_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     found = Finding(span(file, 1), "the name is '\x1b[31m\nx'", because=(Step("\x1b]0;\x07", span(file, 1)),))
-    told = Report(findings=(found,), lines={str(file): ["x = '\x1b[2J'\n"]})
+    told = Report(findings=(found,), lines={str(file): {None: ["x = '\x1b[2J'\n"]}})
     for lines in (text.full(told, str(tmp_path)), text.concise(told, str(tmp_path))):
         assert "\x1b" not in plain(lines)
     assert len(plain(text.concise(told, str(tmp_path))).splitlines()) == 1
@@ -168,7 +168,7 @@ def test_the_json_is_complete(tmp_path: Path) -> None:
     assert document == {
         "version": 1,
         "files_checked": 24,
-        "files_skipped": [{"filename": "a.ipynb", "reason": "notebooks are not read yet"}],
+        "files_skipped": [{"filename": "a.ipynb", "reason": "its language is R, not Python"}],
         "summary": {"error": 1, "warning": 0, "note": 0, "suppressed": 0, "baselined": 0},
         "judged": {
             "losses": {"total": 11, "safe": 7, "flagged": 1, "unjudged": 3},
@@ -232,7 +232,8 @@ def test_a_fingerprint_survives_lines_that_move(tmp_path: Path) -> None:
     file = tmp_path / "codec_lm" / "objective.py"
     before = report(tmp_path, finding(tmp_path))
     moved = replace(finding(tmp_path), where=Span(str(file), 13, 26, 13, 35))
-    after = replace(report(tmp_path, moved), lines={str(file): ["# new\n", "\n", *OBJECTIVE.splitlines(keepends=True)]})
+    grown = ["# new\n", "\n", *OBJECTIVE.splitlines(keepends=True)]
+    after = replace(report(tmp_path, moved), lines={str(file): {None: grown}})
     assert list(fingerprints(before)) == list(fingerprints(after))
 
 
@@ -243,7 +244,7 @@ def test_a_fingerprint_survives_lines_that_move(tmp_path: Path) -> None:
 def test_a_fingerprint_changes_with_what_it_names(tmp_path: Path, old: str, new: str) -> None:
     file = str(tmp_path / "codec_lm" / "objective.py")
     before = report(tmp_path, finding(tmp_path))
-    after = replace(before, lines={file: OBJECTIVE.replace(old, new).splitlines(keepends=True)})
+    after = replace(before, lines={file: {None: OBJECTIVE.replace(old, new).splitlines(keepends=True)}})
     assert list(fingerprints(before)) != list(fingerprints(after))
 
 

@@ -606,6 +606,14 @@ def test_a_file_that_cannot_be_read_is_an_error() -> None:
     assert finding.message == "this file cannot be read as Python: '(' was never closed"
 
 
+def test_a_cell_that_cannot_be_read_is_called_a_cell() -> None:
+    where = Span("train.ipynb", 3, 8, cell=2)
+    finding = found(unreadable_code, Unreadable(where, where, None, (), (), "invalid syntax"))
+    assert finding
+    assert finding.message == "this cell cannot be read as Python: invalid syntax"
+    assert finding.help == "mend the cell, or make it no cell of code if it is no Python program"
+
+
 def test_a_fault_of_the_tool_is_an_error_that_says_how_to_report_it() -> None:
     where = Span("model.py", 3)
     finding = found(internal_error, Crash(where, where, None, (), (), "evaluating a width", "KeyError: 'x'"))

@@ -125,6 +125,7 @@ def relabel(batch):
     return {"input_ids": batch["input_ids"], "labels": batch["input_ids"].clone()}
 
 EOS = 9
+EOT = 9
 IGNORED = -100
 """
 IMPORTS = (
@@ -168,6 +169,10 @@ USES = (
     "fit(data_collator=Completions('A:', tokenizer=words))",
     "DataLoader(data, collate_fn=c.relabel)",
     "Loads(data, **{'collate_fn': c.relabel})",
+    "token = head(x).argmax()\nif token == c.EOT:\n    quit()",
+    "token = head(x).argmax()\nif (c.EOT) != token:\n    quit()",
+    "lm = hf.GPT2LMHeadModel()\nlm(input_ids=y[:, :-1], labels=y[:, 1:]).loss.backward()",
+    "model = hf.AutoModelForCausalLM.from_pretrained('m')\nmodel(**{'input_ids': y, 'labels': y}).loss.backward()",
     "class Own(Collator):\n    pass\nfit(data_collator=Own(words, mlm=False))",
     "labels[labels == words.pad_token_id] = -100",
     "labels[PADDING\\\n != labels] = 0\nlabels = where(labels != (  # all but\n    c.EOS), labels, - 100)",
@@ -185,6 +190,9 @@ USES = (
     "place = c.head(x).max(1)[1]\nprint(c.NAMES[place])",
     "WIDE = 9\nembed = nn.Embedding(WIDE, 4, padding_idx=c.IDS['<pad>'])\nout = nn.Linear(4, WIDE)",
     "FastRCNNPredictor(8, 3)",
+    "def own(x, y, ignore_index=7):\n    return ce(head(x), y)",
+    "class OwnLoss(nn.Module):\n    def __init__(self, pad_id=7):\n        self.pad_id = pad_id\n"
+    "    def forward(self, x, y):\n        return -x.log_softmax(-1).gather(-1, y).mean()",
     "print(c.NAMES[c.predicted(x).item()])",
     "head = nn.Linear(4, 8)",
     "STOP = 7",

@@ -1,4 +1,4 @@
-"""What PyTorch itself does in a fixture: run each given folder's ``train.py`` and record its losses.
+"""What PyTorch itself does in a fixture: run each given folder's ``train.py``, or its notebook, and record its losses.
 
 Run as a script, one process for many folders, because importing torch costs more than a fixture: folders in, one line
 of JSON out, ``{folder: {"error": traceback or null, "losses": [{...}]}}``.
@@ -12,6 +12,7 @@ import inspect
 import io
 import json
 import os
+import re
 import runpy
 import sys
 import tempfile
@@ -43,7 +44,7 @@ def trained(folder: Path) -> dict[str, Any]:
     torch.manual_seed(0)
     try:
         with recorded(folder, losses), contextlib.redirect_stdout(io.StringIO()):
-            runpy.run_path(str(folder / "train.py"), run_name="__main__")
+            run(folder)
         return {"error": None, "losses": losses}
     except Exception:
         return {"error": traceback.format_exc(), "losses": losses}
@@ -52,6 +53,23 @@ def trained(folder: Path) -> dict[str, Any]:
         for name in set(sys.modules) - before:
             if str(folder) in str(getattr(sys.modules[name], "__file__", None)):
                 del sys.modules[name]
+
+
+def run(folder: Path) -> None:
+    """A script from its top, a notebook cell by cell, each cell a file of its own: ``train.ipynb#3``."""
+    notebook = folder / "train.ipynb"
+    if not notebook.exists():
+        runpy.run_path(str(folder / "train.py"), run_name="__main__")
+        return
+    space: dict[str, Any] = {"__name__": "__main__"}
+    for number, cell in enumerate(json.loads(notebook.read_text())["cells"], start=1):
+        if cell["cell_type"] == "code":
+            exec(compile(without_commands("".join(cell["source"])), f"{notebook}#{number}", "exec"), space)
+
+
+def without_commands(text: str) -> str:
+    """A cell without what only IPython would do."""
+    return re.sub(r"^(\s*)(\w+ = )?[!%].*", lambda found: f"{found[1]}{found[2] or ''}None", text, flags=re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -137,8 +155,9 @@ def _caller(folder: Path) -> dict[str, Any]:
     while frame and not frame.f_code.co_filename.startswith(str(folder)):
         frame = frame.f_back
     if frame is None:
-        return {"file": None, "row": None}
-    return {"file": frame.f_code.co_filename, "row": frame.f_lineno}
+        return {"file": None, "cell": None, "row": None}
+    file, _, cell = frame.f_code.co_filename.partition("#")
+    return {"file": file, "cell": int(cell) if cell else None, "row": frame.f_lineno}
 
 
 if __name__ == "__main__":

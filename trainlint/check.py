@@ -22,8 +22,9 @@ from trainlint.lint import lint
 from trainlint.report import Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
-from trainlint.source import Project, observe, sites
+from trainlint.source import Project, cells, foreign, observe, sites
 from trainlint.source.find import find
+from trainlint.source.text import NOTEBOOK
 
 ABSENT = "no such file or folder"
 
@@ -69,6 +70,24 @@ class Scope:
         return any(self.holds(place.path) for place in finding.places())
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A project as it was read: the files among those asked for, what was left out of them and why, and all facts."""
+
+    project: Project
+    checked: tuple[str, ...]
+    skipped: Mapping[str, str]
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a file says, by cell where it is a notebook: its lines as they stand there, and its text as Python."""
+
+    lines: Mapping[int | None, Sequence[str]]
+    code: Mapping[int | None, str]
+
+
 def check(request: Request) -> Report:
     """Check every path, each with the whole of its project known.
 
@@ -84,13 +103,13 @@ def check(request: Request) -> Report:
         faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
     )
     there = [absolute for path, absolute in asked.items() if path not in missing]
-    return reduce(_joined, (_checked(scope, request) for scope in _scopes(request, there)), start)
+    return reduce(_joined, (_checked(scope, request) for scope in scopes(request, there)), start)
 
 
-def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[str], Sequence[str]]) -> Report:
+def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str], Text]) -> Report:
     """What these rules make of these facts: moved, silenced and selected as the scope says.
 
-    ``lines`` gives the lines of a file, line ends included, for comments and excerpts.
+    ``text`` gives what a file says, for comments and excerpts.
     """
     known = list(rules)
     constant_rules = [rule for rule in known if always_runs(rule)]
@@ -104,7 +123,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[st
     left_out = [rule for rule in known if rule.on and rule not in running]
     unsaid = [finding for finding in lint(facts, [*left_out, *constant_rules]) if finding.code not in constant]
     asked = [finding for finding in findings if scope.touches(finding)]
-    quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, lines)
+    quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, text)
     reported = tuple(finding for finding in asked if finding not in quiet)
     crashes = {rule.code for rule in known if rule.wants is Crash}
     return Report(
@@ -114,7 +133,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, lines: Callable[[st
         judged={kind: _tally(facts, [*findings, *unsaid], constant, kind, scope) for kind in JUDGED},
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
-        lines={finding.where.path: lines(finding.where.path) for finding in reported},
+        lines={finding.where.path: text(finding.where.path).lines for finding in reported},
     )
 
 
@@ -133,7 +152,7 @@ def root_of(path: str, folder: str) -> str:
     return start
 
 
-def _scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
+def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
     """One scope per project, in the order of the paths."""
     asked: dict[str, list[str]] = defaultdict(list)
     beside: dict[str, tuple[config.Layer, ...]] = {}
@@ -153,27 +172,40 @@ def _outside_packages(folder: str) -> str:
     return folder
 
 
-def _checked(scope: Scope, request: Request) -> Report:
+def seen(scope: Scope, request: Request) -> Seen:
+    """Find and observe the project of a scope, whole."""
     others = (path for path in scope.asked if path != scope.root)
     found = find([scope.root, *others], scope.settings.exclude)
-    checked = [path for path in found.files if scope.holds(path)]
-    project = Project(scope.root, found.files, scope.settings.src, scope.settings.values)
+    languages = foreign(found.files)
+    files = tuple(path for path in found.files if path not in languages)
+    checked = tuple(path for path in files if scope.holds(path))
+    project = Project(scope.root, files, scope.settings.src, scope.settings.values)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     wanted = sorted({*sites(project), *(path for path in checked if path in scope.asked)}) if checked else []
     facts = observe(project, wanted, request.jobs) if wanted else Facts(())
-    skipped = [each for each in found.skipped if scope.holds(each.path)]
-    report = judge(facts, _rules(facts, scope.settings), scope, cache(_lines))
-    refused = [each for each in skipped if os.path.exists(each.path) and not os.access(each.path, os.R_OK)]
+    skipped = {each.path: each.reason for each in found.skipped if scope.holds(each.path)}
+    return Seen(project, checked, skipped | _foreign(languages, scope), facts)
+
+
+def _checked(scope: Scope, request: Request) -> Report:
+    known = seen(scope, request)
+    report = judge(known.facts, rules_for(known.facts, scope.settings), scope, cache(text_of))
+    there = ((path, why) for path, why in known.skipped.items() if os.path.exists(path))
+    refused = [f"{filename(path, request.folder)}: {why}" for path, why in there if not os.access(path, os.R_OK)]
     return replace(
         report,
-        files_checked=len(checked),
-        skipped={each.path: each.reason for each in skipped},
-        faults=(*report.faults, *(f"{filename(each.path, request.folder)}: {each.reason}" for each in refused)),
+        files_checked=len(known.checked),
+        skipped=known.skipped,
+        faults=(*report.faults, *refused),
         roots=(scope.root,),
     )
 
 
-def _rules(facts: Facts, settings: Settings) -> Iterable[Rule]:
+def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
+    return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
+
+
+def rules_for(facts: Facts, settings: Settings) -> Iterable[Rule]:
     """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
     from trainlint.rule import installed
 
@@ -188,12 +220,16 @@ def _rules(facts: Facts, settings: Settings) -> Iterable[Rule]:
     return rules
 
 
-def _lines(path: str) -> Sequence[str]:
+def text_of(path: str) -> Text:
+    if path.endswith(NOTEBOOK):
+        code = cells(path)
+        return Text({cell.number: cell.rows for cell in code}, {cell.number: cell.python for cell in code})
     try:
         with tokenize.open(path) as file:
-            return file.readlines()
+            lines = file.readlines()
     except (OSError, SyntaxError, UnicodeError):
-        return ()
+        lines = []
+    return Text({None: lines}, {None: "".join(lines)})
 
 
 def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
@@ -202,14 +238,14 @@ def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
     return replace(finding, severity=severity[best]) if matches(best, finding.code, finding.name) else finding
 
 
-def _quiet(findings: Sequence[Finding], scope: Scope, lines: Callable[[str], Sequence[str]]) -> set[Finding]:
+def _quiet(findings: Sequence[Finding], scope: Scope, text: Callable[[str], Text]) -> set[Finding]:
     """The findings that a comment, or the settings for their file, silence."""
     if not findings:
         return set()
     from trainlint.suppress import silenced
 
     ignored = {finding for finding in findings if _is_ignored(finding, scope)}
-    return ignored | silenced(findings, lines)
+    return ignored | silenced(findings, lambda path: text(path).code)
 
 
 def _is_ignored(finding: Finding, scope: Scope) -> bool:

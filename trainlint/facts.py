@@ -140,7 +140,8 @@ class Targets:
     ``lowest`` and ``highest`` are the first and the last real answer where the code shows both and every number between
     them is one (argmax, randint, a label map). ``evidence`` are the lines that show ``values`` and the range;
     ``drawn`` says that the range is that of random numbers, which stand in for data and prove only what they leave out.
-    ``ids`` are the tables in which every answer is looked up, where that is known of all of them.
+    ``ids`` are the tables in which every answer is looked up, where that is known of all; ``constant`` says that they
+    were made of one value, and that answers were written over it one by one at most.
     """
 
     values: tuple[Integer, ...] = ()
@@ -151,6 +152,7 @@ class Targets:
     evidence: tuple[Step, ...] = ()
     drawn: bool = False
     ids: tuple[Ids, ...] = ()
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -351,6 +353,23 @@ class LabelMask(Fact):
         return replace(self, end=why, branch=())
 
 
+@dataclass(frozen=True)
+class Embedding(Fact):
+    """An embedding that is given a padding index: the row that stays zero and is never learned.
+
+    ``layer`` counts its rows; ``job`` is what the project makes of the id, asked for where the id is one of the rows.
+    """
+
+    layer: Layer | Unknown
+    padding_idx: Integer | Unknown
+    job: Job | Unknown | None
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the padding index is a real id."""
+        position = _position(self.padding_idx, self.layer)
+        yield from _open(self, "is the padding index the id of a symbol", position, self.job)
+
+
 class Service(Enum):
     """How it is known that a layer serves a table of labels."""
 
@@ -429,6 +448,53 @@ class Relabelling(Fact):
         """Whether the rows bring masked labels."""
         if isinstance(self.masked, Unknown):
             yield Unjudged(self.call, "does the collator overwrite masked labels", self.masked)
+
+
+@dataclass(frozen=True)
+class StopCheck(Fact):
+    """A test that ends decoding when a sampled token is one symbol, which the project writes nowhere.
+
+    ``symbol`` is what the code calls it. ``rows`` are the lines that make the rows of training data, which hold other
+    symbols only; Unknown where a row may carry the symbol from elsewhere.
+    """
+
+    symbol: str
+    number: Integer
+    rows: tuple[Step, ...] | Unknown
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether any target is the stop."""
+        if isinstance(self.rows, Unknown):
+            yield Unjudged(self.call, "is the stop ever a target", self.rows)
+
+
+@dataclass(frozen=True)
+class LabelShift(Fact):
+    """How far labels are moved against the inputs of a model that says the next token.
+
+    ``by_data`` counts the steps of the data or of the loss written by hand, ``by_model`` those inside of ``model``.
+    One step in all is right.
+    """
+
+    model: str
+    by_data: Integer
+    by_model: int
+    evidence: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class UnusedSentinel(Fact):
+    """A loss that lacks the sentinel which its object keeps, or its function accepts, and which nothing reads.
+
+    ``kept`` is where ``holder`` takes ``value`` under ``name``. ``function`` is the loss of a library that is called
+    without it; empty where the loss is written out and ``call`` is what it returns.
+    """
+
+    holder: str
+    name: str
+    kept: Step
+    value: Integer | Unknown
+    function: str
 
 
 @dataclass(frozen=True)

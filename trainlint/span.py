@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Span:
     """A stretch of one file: rows and columns count from 1, and the end column is the first one outside.
 
@@ -23,6 +23,13 @@ class Span:
         if not self.end_row:
             object.__setattr__(self, "end_row", self.row)
             object.__setattr__(self, "end_column", self.column)
+
+    def __lt__(self, other: Span) -> bool:
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[str, int, int, int, int, int]:
+        return self.path, self.cell or 0, self.row, self.column, self.end_row, self.end_column
 
     def __str__(self) -> str:
         cell = f":cell {self.cell}" if self.cell else ""

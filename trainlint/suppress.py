@@ -1,7 +1,8 @@
 """Comments that silence: findings and the lines they stand in go in, what is still reported and what is not comes out.
 
 Opens no file. ``# trainlint: ignore[...]`` covers its statement, or the next one when it stands alone;
-``ignore-file[...]`` covers the file. ``# noqa`` and ``# flake8: noqa`` mean here what they mean to flake8.
+``ignore-file[...]`` covers the file, or the whole notebook. ``# noqa`` and ``# flake8: noqa`` mean here what they mean
+to flake8.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,14 +25,15 @@ NOQA_FILE = re.compile(rf"\s*# flake8[:=]\s*noqa(?::\s?{CODES})?", re.IGNORECASE
 
 @dataclass(frozen=True)
 class Silence:
-    """What one comment silences: the selectors, and the rows it covers; ``last`` is None for the whole file."""
+    """What one comment silences: the selectors, and the rows of one cell it covers; no rows are the whole file."""
 
     selectors: tuple[str, ...]
-    first: int = 1
-    last: int | None = None
+    rows: tuple[int, int] | None = None
+    cell: int | None = None
 
     def covers(self, finding: Finding) -> bool:
-        if finding.where.row < self.first or (self.last is not None and finding.where.row > self.last):
+        where = finding.where
+        if self.rows and not (where.cell == self.cell and self.rows[0] <= where.row <= self.rows[1]):
             return False
         return any(matches(selector, finding.code, finding.name) for selector in self.selectors)
 
@@ -46,40 +48,36 @@ class Statement:
     above: tuple[tokenize.TokenInfo, ...]
 
 
-def silenced(findings: Iterable[Finding], lines: Callable[[str], Sequence[str]]) -> set[Finding]:
-    """The findings that a comment of their file silences; ``lines`` gives a file's lines, line ends included."""
-    silences = cache(lambda path: tuple(_silences(lines(path))))
-    return {
-        finding
-        for finding in findings
-        if finding.where.cell is None and any(silence.covers(finding) for silence in silences(finding.where.path))
-    }
+def silenced(findings: Iterable[Finding], texts: Callable[[str], Mapping[int | None, str]]) -> set[Finding]:
+    """The findings that a comment of their file silences; ``texts`` gives a file's text, by cell in a notebook."""
+    silences = cache(lambda path: tuple(each for cell, text in texts(path).items() for each in _silences(text, cell)))
+    return {finding for finding in findings if any(silence.covers(finding) for silence in silences(finding.where.path))}
 
 
-def _silences(lines: Sequence[str]) -> Iterator[Silence]:
-    text = "".join(lines)
+def _silences(text: str, cell: int | None) -> Iterator[Silence]:
     if "trainlint:" not in text and "noqa" not in text.lower():
         return
     for statement in _statements(text):
+        rows = statement.first, statement.last
         for comment in statement.above:
-            yield from _own(comment.string, statement.first, statement.last)
+            yield from _own(comment.string, rows, cell)
         for comment in statement.inside:
-            yield from _own(comment.string, statement.first, statement.last)
-            yield from _noqa(comment, statement)
+            yield from _own(comment.string, rows, cell)
+            yield from _noqa(comment, rows, cell)
 
 
-def _own(comment: str, first: int, last: int) -> Iterator[Silence]:
+def _own(comment: str, rows: tuple[int, int], cell: int | None) -> Iterator[Silence]:
     for match in OWN.finditer(comment):
         selectors = tuple(each.strip() for each in match["selectors"].split(",") if each.strip())
-        yield Silence(selectors) if match["whole"] else Silence(selectors, first, last)
+        yield Silence(selectors) if match["whole"] else Silence(selectors, rows, cell)
 
 
-def _noqa(comment: tokenize.TokenInfo, statement: Statement) -> Iterator[Silence]:
+def _noqa(comment: tokenize.TokenInfo, rows: tuple[int, int], cell: int | None) -> Iterator[Silence]:
     whole_file = NOQA_FILE.match(comment.line)
     if whole_file:
         yield Silence(_codes(whole_file))
     elif match := NOQA.search(comment.string):
-        yield Silence(_codes(match), statement.first, statement.last)
+        yield Silence(_codes(match), rows, cell)
 
 
 def _codes(match: re.Match[str]) -> tuple[str, ...]:

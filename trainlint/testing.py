@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from trainlint.check import Request, check
 from trainlint.finding import Finding, Severity
+from trainlint.source import cells
+from trainlint.source.text import NOTEBOOK
 
 LEVELS = {"expect": Severity.ERROR, "warn": Severity.WARNING, "note": Severity.NOTE}
 
@@ -28,27 +30,28 @@ class Mark(NamedTuple):
     row: int
     code: str
     severity: Severity
+    cell: int | None = None
 
 
-def marks(file: str, text: str) -> Iterator[Mark]:
-    """The marks written in one file.
+def marks(file: str, text: str, cell: int | None = None) -> Iterator[Mark]:
+    """The marks written in one file, or in one cell of a notebook.
 
     >>> [str(mark.severity.value) for mark in marks("train.py", "x = 1\\nloss(x)  # expect: TL101  # note: TL102")]
     ['error', 'note']
     """
     for row, line in enumerate(text.splitlines(), start=1):
         for mark in MARK.finditer(line):
-            yield Mark(file, row, mark["code"], LEVELS[mark["level"]])
+            yield Mark(file, row, mark["code"], LEVELS[mark["level"]], cell)
 
 
 def expected(folder: Path) -> set[Mark]:
-    """Every mark in the Python files of a fixture; paths are relative to the fixture."""
-    return {mark for file in sources(folder) for mark in marks(file.relative_to(folder).as_posix(), file.read_text())}
+    """Every mark in the Python files and notebooks of a fixture; paths are relative to the fixture."""
+    return {mark for file, cell, text in texts(folder) for mark in marks(file, text, cell)}
 
 
 def quiet(folder: Path, code: str) -> list[str]:
     """Why the fixture says that lines which look like this bug are none."""
-    remarks = (remark for file in sources(folder) for remark in QUIET.finditer(file.read_text()))
+    remarks = (remark for _, _, text in texts(folder) for remark in QUIET.finditer(text))
     return [remark["reason"] for remark in remarks if remark["code"] == code]
 
 
@@ -56,8 +59,9 @@ def reported(folder: Path, findings: Iterable[Finding]) -> set[Mark]:
     """Findings in the form of marks."""
     root = folder.resolve()
     return {
-        Mark(Path(finding.where.path).relative_to(root).as_posix(), finding.where.row, finding.code, finding.severity)
+        Mark(Path(where.path).relative_to(root).as_posix(), where.row, finding.code, finding.severity, where.cell)
         for finding in findings
+        for where in (finding.where,)
     }
 
 
@@ -70,3 +74,12 @@ def findings(folder: Path) -> list[Finding]:
 def sources(folder: Path) -> list[Path]:
     """The Python files of a fixture, sorted."""
     return sorted(folder.rglob("*.py"))
+
+
+def texts(folder: Path) -> Iterator[tuple[str, int | None, str]]:
+    """What the Python files of a fixture and the cells of its notebooks say: file, cell, and text."""
+    for file in sources(folder):
+        yield file.relative_to(folder).as_posix(), None, file.read_text()
+    for file in sorted(folder.rglob(f"*{NOTEBOOK}")):
+        for cell in cells(str(file)):
+            yield file.relative_to(folder).as_posix(), cell.number, "\n".join(cell.rows)

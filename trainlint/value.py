@@ -162,6 +162,13 @@ class Integer:
         inside = gap.maximum is not None and gap.maximum < 0 and self.minimum is not None and self.minimum >= 0
         return Position.INSIDE if inside else None
 
+    def at_least(self, least: int) -> Integer:
+        """The same number, known not to be less where it is one symbol."""
+        match self:
+            case Integer(constant=0, terms=((Symbol() as symbol, 1),)) if (symbol.minimum or 0) < least:
+                return replace(self, terms=((replace(symbol, minimum=least), 1),))
+        return self
+
     def because(self, *steps: Step) -> Integer:
         """The same number with more evidence."""
         return replace(self, evidence=joined(self.evidence, steps))
@@ -228,6 +235,29 @@ def _spelled(symbol: Symbol, called: Counter[str]) -> str:
 def _sum(words: list[tuple[bool, str]]) -> str:
     (less, first), *rest = words
     return " ".join(["-" * less + first, *(f"{'-' if less else '+'} {word}" for less, word in rest)])
+
+
+@dataclass(frozen=True)
+class Worth:
+    """One value of a name: in words, the lines behind it and the defaults among them, or why it stays open.
+
+    ``context`` are the callers and the branches by which it has this value, where it can have another.
+    """
+
+    text: str
+    why: Unknown | None = None
+    chain: tuple[Step, ...] = ()
+    assumed: tuple[Step, ...] = ()
+    context: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A name, or a whole call, as a line of code spells it, and what it can be worth."""
+
+    name: str
+    where: Span
+    worths: tuple[Worth, ...]
 
 
 class Role(Enum):

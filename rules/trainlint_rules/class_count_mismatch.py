@@ -47,10 +47,10 @@ to a multiple, for speed, while what is predicted is looked up without a bound.
 It must be shown that the layer serves the table: all targets of its loss are looked up in it, or what it predicts is,
 or the padding of the loss or of the embedding beside it is one of its entries.
 
-Silent where the width is computed from the length of the table, where one or two classes more may be a blank, a
-padding or a stop, where the width is rounded up to a multiple of 64 or 128, where the logits are sliced or the spare
-classes shut out, where a test bounds what is looked up, where the labels without a class are padding, and for a table
-whose numbers have gaps.
+Silent where the width is computed from the length of the table or is 1, a score; where one or two classes more may be a
+blank, a padding or a stop; where the width is rounded up to a multiple of 64 or 128; where the logits are sliced or the
+spare classes shut out; where a test bounds what is looked up or a number is calculated from it; where the labels
+without a class are padding; for a table whose numbers have gaps, and for one of several tables of a layer.
 """
 
 from collections.abc import Iterator
@@ -71,6 +71,9 @@ from trainlint import (
     taken,
 )
 
+FEW = 2
+"""A list of names for people may hold so many that are never predicted: a background, an "unknown"."""
+
 MULTIPLES = (128, 64, 32, 16, 8)
 """Widths that matrix units like; a small multiple counts only where it is small beside the table."""
 
@@ -80,9 +83,9 @@ def class_count_mismatch(head: LabelledLayer) -> Iterator[Finding]:
     """Flag a layer whose classes are not as many as the labels it serves."""
     layer, table = head.layer, head.table
     width = None if isinstance(layer, Unknown) else layer.classes.number
-    if isinstance(layer, Unknown) or width is None or width == table.size:
+    if isinstance(layer, Unknown) or width is None or width in {1, table.size}:
         return
-    level = _too_wide(head, layer, width) if width > table.size else _too_narrow(layer, table, width)
+    level = _too_wide(head, layer, width) if width > table.size else _too_narrow(head, layer, width)
     if level is None:
         return
     assumed = taken(layer.classes)
@@ -105,8 +108,11 @@ def _so(table: Table, width: int) -> str:
     return f"{spare} can be predicted and can never be right: no label is behind it"
 
 
-def _too_narrow(layer: Layer, table: Table, width: int) -> Severity | None:
-    """Labels without a class; those that only pad need none."""
+def _too_narrow(head: LabelledLayer, layer: Layer, width: int) -> Severity | None:
+    """Labels without a class; those that only pad need none, and a list that is only shown may have a few more."""
+    table = head.table
+    if head.service is Service.PREDICTIONS and table.size - width <= FEW:
+        return None
     left_out = [label for number, label in table.entries if number >= width]
     needed = any(entry_role(label, [each for _, each in table.entries]).is_job for label in left_out)
     return Severity.WARNING if needed and not _is_computed(layer, table) else None

@@ -24,18 +24,18 @@ LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "exten
 def run(paths: tuple[str, ...], said: Said) -> int:
     """Check these paths, write the reports, and answer with the exit status."""
     folder = os.getcwd()
-    colour = _choice(said, "color", COLOURS)
+    colour = choice(said, "color", COLOURS)
     try:
-        layers = tuple(_layers(said, folder))
+        given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
-        settings = config.settings((*((here,) if here else ()), *layers))
+        settings = config.settings((*((here,) if here else ()), *given))
         outputs = [_output(each) for each in settings.output_format]
-        request = Request(_paths(paths, said, settings.src), folder, layers, "isolated" in said, _jobs(said))
+        request = Request(_paths(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
         report = check(request)
     except (ConfigError, UnknownSelector) as error:
         raise UsageError(str(error)) from error
     for name, target in outputs:
-        _write(_rendered(name, report, folder, said), target, colour)
+        write(_rendered(name, report, folder, said), target, colour)
     printed = [name for name, target in outputs if not target]
     _remark(report, folder, said, printed, () if paths else settings.src)
     return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
@@ -45,7 +45,7 @@ def _paths(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[st
     return paths if paths or "hook" in said else src or (".",)
 
 
-def _choice(said: Said, name: str, choices: Sequence[str]) -> str:
+def choice(said: Said, name: str, choices: Sequence[str]) -> str:
     value = said.get(name, choices[:1])[-1]
     if value not in choices:
         expected = ", ".join(choices)
@@ -53,14 +53,14 @@ def _choice(said: Said, name: str, choices: Sequence[str]) -> str:
     return value
 
 
-def _jobs(said: Said) -> int:
+def jobs(said: Said) -> int:
     jobs = said.get("jobs", ("1",))[-1]
     if not jobs.isdecimal() or not int(jobs):
         raise UsageError(f"--jobs must be a number of processes, not {jobs!r}")
     return int(jobs)
 
 
-def _layers(said: Said, folder: str) -> Iterator[Layer]:
+def layers(said: Said, folder: str) -> Iterator[Layer]:
     """The settings that the command line names or makes, in the order of their weight."""
     for value in said.get("config", ()):
         if os.path.isfile(value) and "isolated" in said:
@@ -122,7 +122,7 @@ def _rendered(name: str, report: Report, folder: str, said: Said) -> Iterator[te
         yield (("bold", text.summary(report)),)
 
 
-def _write(lines: Iterable[text.Line], target: str, colour: str) -> None:
+def write(lines: Iterable[text.Line], target: str, colour: str) -> None:
     if target:
         try:
             with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -112,9 +112,26 @@ RULE = Command(
     "trainlint.cli.rule",
 )
 
+RESOLVE = Command(
+    "resolve",
+    "Say what trainlint believes of each loss in a file, folder or line, and of each name in that line, and why.",
+    "places",
+    "FILE, FOLDER, FILE:LINE, or NOTEBOOK:cell N:LINE.",
+    (
+        Option("table", "One line for each loss: its head, what it skips, where that stands."),
+        Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json"),
+        *(
+            option
+            for option in CHECK.options
+            if option.name in {"color", "exclude", "extend-exclude", "define", "config", "isolated", "jobs"}
+        ),
+    ),
+    "trainlint.cli.resolve",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, VERSION)}
 
 
 def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, ...], Said] | None:

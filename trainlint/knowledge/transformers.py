@@ -46,6 +46,24 @@ KEEPS_ROWS = frozenset(
 """Methods of a library's dataset after which its rows are what they were."""
 
 
+UNSHIFTED = (
+    "Bart", "MBart", "Pegasus", "Blenderbot", "Marian", "PLBart", "Speech2Text2", "TrOCR", "ProphetNet", "Mvp",
+    "Whisper", "XLNet", "XLMWith",
+)  # fmt: skip
+"""Models whose names say causal and whose loss takes labels as they are."""
+
+
+def shifts_labels(name: str) -> bool:
+    """Whether a model of the library moves ``labels`` one step ahead itself.
+
+    >>> [shifts_labels(f"transformers.{name}") for name in ("GPT2LMHeadModel", "BartForCausalLM", "BertForMaskedLM")]
+    [True, False, False]
+    """
+    last = name.rpartition(".")[2]
+    causal = last.endswith(("ForCausalLM", "LMHeadModel"))
+    return name.startswith("transformers.") and causal and not any(word in last for word in UNSHIFTED)
+
+
 def is_language_collator(name: str) -> bool:
     """Whether a qualified name is that of the library's collator for language models.
 

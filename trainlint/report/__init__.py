@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from trainlint.facts import Unjudged
 from trainlint.finding import Finding
 from trainlint.span import Span
+from trainlint.value import Unknown
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Report:
 
     ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` counts the
     findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
-    folders, ``lines`` the text of the files that findings stand in.
+    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -45,12 +46,16 @@ class Report:
     failing: int = 0
     faults: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
-    lines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lines: Mapping[str, Mapping[int | None, Sequence[str]]] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
         """0 nothing at or above the gate, 1 findings, 2 not all that was asked could be done."""
         return 2 if self.faults else min(self.failing, 1)
+
+    def text(self, where: Span) -> Sequence[str]:
+        """The lines of the file, or of the cell, that a place lies in."""
+        return self.lines.get(where.path, {}).get(where.cell, ())
 
 
 def filename(path: str, folder: str) -> str:
@@ -65,7 +70,6 @@ def place(span: Span, folder: str) -> str:
     return f"{filename(span.path, folder)}{cell}:{span.row}:{span.column}"
 
 
-def reason(unjudged: Unjudged) -> str:
-    """Why it stays open, and what would settle it."""
-    why = unjudged.why
+def reason(why: Unknown) -> str:
+    """Why something stays open, and what would settle it."""
     return f"{why.reason} ({why.settle} would settle it)" if why.settle else why.reason

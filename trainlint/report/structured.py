@@ -43,7 +43,7 @@ def as_json(report: Report, folder: str) -> str:
             for kind, tally in report.judged.items()
         },
         "unjudged": [
-            {**_place(each.where, folder), "what": each.question, "why": reason(each)} for each in report.unjudged
+            {**located(each.where, folder), "what": each.question, "why": reason(each.why)} for each in report.unjudged
         ],
         "findings": [
             {**_finding(finding, folder), "fingerprint": mark}
@@ -60,11 +60,10 @@ def fingerprints(report: Report) -> Iterator[str]:
     """
     seen: Counter[tuple[str, ...]] = Counter()
     for finding in report.findings:
-        lines = report.lines.get(finding.where.path, ())
+        lines = report.text(finding.where)
         parts = (
             finding.code,
             _in_project(finding.where.path, report.roots),
-            str(finding.where.cell or ""),
             _enclosing(lines, finding.where.row),
             " ".join(_line(lines, finding.where.row).split()),
         )
@@ -79,16 +78,16 @@ def _finding(finding: Finding, folder: str) -> Mapping[str, object]:
         "severity": finding.severity.value,
         "message": finding.message,
         "consequence": finding.consequence,
-        **_place(finding.where, folder),
-        "because": [{"message": step.text, **_place(step.where, folder)} for step in finding.because],
-        "assumed": [{"message": step.text, **_place(step.where, folder)} for step in finding.assumed],
+        **located(finding.where, folder),
+        "because": [{"message": step.text, **located(step.where, folder)} for step in finding.because],
+        "assumed": [{"message": step.text, **located(step.where, folder)} for step in finding.assumed],
         "help": finding.help,
         "url": None,
         "fix": None,
     }
 
 
-def _place(span: Span, folder: str) -> dict[str, object]:
+def located(span: Span, folder: str) -> dict[str, object]:
     return {
         "filename": filename(span.path, folder),
         "cell": span.cell,

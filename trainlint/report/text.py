@@ -38,9 +38,9 @@ def concise(report: Report, folder: str) -> Iterator[Line]:
     """Each finding on one line."""
     for finding in report.findings:
         yield (
-            *_place(finding.where, folder),
+            *place_of(finding.where, folder),
             (STYLES[finding.severity], f"{finding.severity.value} {finding.code}"),
-            ("", f" {finding.name}: {_printable(finding.message)}"),
+            ("", f" {finding.name}: {printable(finding.message)}"),
         )
 
 
@@ -48,9 +48,9 @@ def unjudged(report: Report, folder: str) -> Iterator[Line]:
     """Each open question on one line, with the reason."""
     for each in report.unjudged:
         yield (
-            *_place(each.where, folder),
+            *place_of(each.where, folder),
             (LABEL, "not judged"),
-            ("", f" {each.question}: {_printable(reason(each))}"),
+            ("", f" {each.question}: {printable(reason(each.why))}"),
         )
 
 
@@ -81,31 +81,31 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _place(span: Span, folder: str) -> Line:
+def place_of(span: Span, folder: str) -> Line:
     return (LABEL, place(span, folder)), ("", ": ")
 
 
 def _finding(finding: Finding, report: Report, folder: str) -> Iterator[Line]:
     style = STYLES[finding.severity]
     head = f"{finding.severity.value} {finding.code}"
-    yield (*_place(finding.where, folder), (style, head), ("", f" {finding.name}"))
-    yield (("", f"  {_printable(finding.message)}"),)
-    if finding.where.cell is None:
-        yield from _excerpt(finding, report.lines.get(finding.where.path, ()), style)
+    yield (*place_of(finding.where, folder), (style, head), ("", f" {finding.name}"))
+    yield (("", f"  {printable(finding.message)}"),)
+    yield from _excerpt(finding, report.text(finding.where), style)
     yield from _labelled("so", [finding.consequence])
-    yield from _labelled("because", _steps(finding.because, folder))
+    yield from _labelled("because", lined_up(finding.because, folder))
     yield from _labelled("help", [finding.help])
-    yield from _labelled("assumed", _steps(finding.assumed, folder))
+    yield from _labelled("assumed", lined_up(finding.assumed, folder))
 
 
 def _labelled(label: str, texts: Iterable[str]) -> Iterator[Line]:
     for text in filter(None, texts):
-        yield (LABEL, f"  {label:<7}  "), ("", _printable(text))
+        yield (LABEL, f"  {label:<7}  "), ("", printable(text))
         label = ""
 
 
-def _steps(steps: Sequence[Step], folder: str) -> Iterator[str]:
-    texts = [_cut(step.text) for step in steps]
+def lined_up(steps: Sequence[Step], folder: str) -> Iterator[str]:
+    """Lines of evidence, their places in one column."""
+    texts = [cut(step.text) for step in steps]
     width = min(max(map(len, texts), default=0), WIDEST_STEP)
     for step, text in zip(steps, texts, strict=True):
         cell = f":cell {step.where.cell}" if step.where.cell else ""
@@ -116,11 +116,11 @@ def _steps(steps: Sequence[Step], folder: str) -> Iterator[str]:
 def _excerpt(finding: Finding, lines: Sequence[str], style: str) -> Iterator[Line]:
     where, call = finding.where, finding.call
     rows = {where.row}
-    if call and call.path == where.path and call.row < where.row:
+    if call and (call.path, call.cell) == (where.path, where.cell) and call.row < where.row:
         rows.add(call.row)
     width = max(5, len(str(where.row)) + 2)
     for row in sorted(row for row in rows if row <= len(lines)):
-        yield (GUTTER, f"{row:>{width}} |"), ("", f" {_printable(_cut(lines[row - 1].rstrip()))}".rstrip())
+        yield (GUTTER, f"{row:>{width}} |"), ("", f" {printable(cut(lines[row - 1].rstrip()))}".rstrip())
     if where.row <= len(lines):
         caret = _caret(where, lines[where.row - 1].rstrip())
         yield from [((GUTTER, f"{'':>{width}} |"), (style, f" {caret}"))] if caret else []
@@ -144,10 +144,10 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Source text must not move the cursor of the terminal that shows it, nor start a line of its own."""
     return "".join(each if each.isprintable() or each == "\t" else f"\\x{ord(each):02x}" for each in text)
 
 
-def _cut(line: str) -> str:
+def cut(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."

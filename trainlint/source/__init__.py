@@ -1,5 +1,5 @@
 """The observer that reads code and runs none of it: paths in, facts out."""
 
-from trainlint.source.observe import Project, observe, sites
+from trainlint.source.observe import Project, cells, foreign, observe, settle, sites
 
-__all__ = ["Project", "observe", "sites"]
+__all__ = ["Project", "cells", "foreign", "observe", "settle", "sites"]

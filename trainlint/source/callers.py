@@ -17,8 +17,10 @@ from trainlint.source.things import (
     Class,
     Constant,
     External,
+    File,
     Frame,
     Function,
+    Method,
     Opaque,
     Partial,
     Repeated,
@@ -29,6 +31,7 @@ from trainlint.source.things import (
 from trainlint.source.world import MOST_CALLERS, Impossible, World
 from trainlint.value import Step, Unknown
 
+MAKERS = ("from_pretrained", "load_from_checkpoint")
 APPLIED = ("forward", "__call__")
 MOST_YIELDS = 3
 STEPS = ("compute_loss", "training_step", "prediction_step")
@@ -168,14 +171,18 @@ def instance(world: World, cls: Class) -> Built:
         return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
-    if isinstance(thing, Class) and not _derives(world, thing, cls):
+    if isinstance(thing, Class) and cls.node not in _nodes(world, thing):
         raise Impossible
-    kind = thing if isinstance(thing, Class) else cls
+    if not isinstance(thing, Class):
+        whole = world.evaluate(chosen.node, where)
+        if isinstance(whole, Built) and isinstance(whole.what, Class) and cls.node in _nodes(world, whole.what):
+            return whole
+    kind = thing if isinstance(thing, Class) and cls.node in _nodes(world, thing) else cls
     return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
 
 
-def _derives(world: World, derived: Class, cls: Class) -> bool:
-    return any(isinstance(each, Class) and each.node is cls.node for each in objects.lineage(world, derived))
+def _nodes(world: World, cls: Class) -> set[ast.ClassDef]:
+    return {each.node for each in objects.lineage(world, cls) if isinstance(each, Class)}
 
 
 def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
@@ -185,7 +192,8 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     if isinstance(known, tuple):
         return known
     world.workspace.answers[key] = ()
-    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls), *_chosen_by_key(world, cls)]
+    found = [*calls_of(world, cls.name, cls.node, cls.module), *_by_class_methods(cls)]
+    found += [*_by_library(world, cls), *_by_choice(world, cls)]
     for derived in subclasses(world, cls):
         found += constructions(world, derived)
     answer = _ranked({id(caller.node): caller for caller in found}.values())
@@ -259,6 +267,52 @@ def _by_class_methods(cls: Class) -> Iterator[Caller]:
             for call in ast.walk(node):
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
                     yield Caller(call, cls.module)
+
+
+def _by_choice(world: World, cls: Class) -> Iterator[Caller]:
+    """The calls of what a table or a module gives under a name, where that may be this class."""
+    for module, node in _offers(world, cls):
+        for call, where in applications(world, module, node).items():
+            thing = world.apart().evaluate(call.func, world.open_frame(where, call))
+            if not where.is_test and (_is(thing, cls.node) or is_open_choice(world, call.func, where)):
+                yield Caller(call, where)
+
+
+def _by_library(world: World, cls: Class) -> Iterator[Caller]:
+    """``Tagger.from_pretrained(...)`` and its kin, under any name that the class is given."""
+    for module in world.workspace.mentions(cls.name, cls.module.path):
+        for word in () if module.is_test else MAKERS:
+            for node in module.loads.get(word, ()):
+                call = module.parents.get(node)
+                if isinstance(call, ast.Call) and call.func is node and isinstance(node, ast.Attribute):
+                    thing = world.apart().evaluate(node, world.open_frame(module, call))
+                    if isinstance(thing, Method) and _is(thing.thing, cls.node):
+                        yield Caller(call, module)
+
+
+def _offers(world: World, cls: Class) -> Iterator[tuple[Module, ast.expr]]:
+    """Where a class is put into a table, and where names are looked up in its module."""
+    for module in world.workspace.mentions(cls.name, cls.module.path):
+        for node in () if module.is_test else references(module, cls.name):
+            held = isinstance(module.parents.get(node), ast.Dict | ast.keyword | ast.Tuple | ast.List | ast.Return)
+            if held and _is(world.apart().evaluate(node, world.open_frame(module, node)), cls.node):
+                yield module, node
+    for module in world.workspace.mentions_both("getattr", cls.module.name.rpartition(".")[2]):
+        for call in () if module.is_test else module.calls:
+            match call:
+                case ast.Call(func=ast.Name(id="getattr"), args=[home, ast.expr(), *_]):
+                    found = world.apart().evaluate(home, world.open_frame(module, call))
+                    if isinstance(found, File) and found.module is cls.module:
+                        yield module, call
+
+
+def is_open_choice(world: World, node: ast.expr, module: Module) -> bool:
+    """Whether what is taken from a table or a module depends on a name that nobody settles."""
+    match node:
+        case ast.Subscript(slice=key) | ast.Call(func=ast.Name(id="getattr"), args=[_, key, *_]):
+            found = world.apart().evaluate(key, world.open_frame(module, node))
+            return isinstance(found, Opaque | Unknown)
+    return False
 
 
 def subclasses(world: World, cls: Class) -> Iterator[Class]:
@@ -362,6 +416,11 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
             raise Impossible
         return None
     receiver = called.receiver if isinstance(called, Function) else called if isinstance(called, Built) else None
+    if isinstance(called, Class):
+        init = objects.method(world, called, "__init__", None)
+        if init is None or init.node is not function:
+            return None
+        receiver = Built(called, given, chosen.node, where)
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number)
@@ -392,7 +451,7 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
             callable = func.value if isinstance(func, ast.Attribute) and func.attr == function.name else func
             thing = world.apart().evaluate(callable, world.open_frame(where, call))
             is_one = isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls
-            if is_one or isinstance(thing, Opaque | Unknown):
+            if is_one or isinstance(thing, Opaque | Unknown) or is_open_choice(world, made.node.func, made.module):
                 yield Caller(call, where)
 
 

@@ -17,8 +17,11 @@ JOINS = ("chain", "concatenate", "concatenate_datasets", "from_iterable")
 
 def spared(world: World, module: Module) -> Iterator[Step]:
     """The lines that show it, in this file, in those it imports, and in those that lead to it."""
-    for each in _around(world, module):
-        yield from _packed(world, each)
+    around = _around(world, module)
+    for each in around:
+        for call in each.calls:
+            if _is_packing(world, each, call) and not _is_asked_for(each, call) and _runs(around, each, call):
+                yield each.step(call)
         yield from tokenizers.other_stops(each)
 
 
@@ -37,11 +40,13 @@ def _around(world: World, module: Module) -> list[Module]:
     return list(found.values())
 
 
-def _packed(world: World, module: Module) -> Iterator[Step]:
-    """``data.map(cut)`` with a function that joins texts and cuts them, and the packing of TRL."""
-    for call in module.calls:
-        if _is_packing(world, module, call) and not _is_asked_for(module, call):
-            yield module.step(call)
+def _runs(around: list[Module], module: Module, call: ast.Call) -> bool:
+    """Whether the function around a call is itself called, and not only where packing is asked for."""
+    function = module.scope(call)
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return True
+    uses = ((each, use) for each in around for use in each.loads.get(function.name, ()))
+    return any(not _is_asked_for(each, use) for each, use in uses)
 
 
 def _is_asked_for(module: Module, node: ast.AST) -> bool:

@@ -13,12 +13,15 @@ from trainlint.source import (
     binding,
     builtin,
     callers,
+    choices,
     containers,
     doubts,
     files,
     hydra,
     names,
     objects,
+    pretrained,
+    registries,
     settings,
     shapes,
     tensors,
@@ -185,6 +188,8 @@ class Evaluator(World):
         try:
             if name in module.rebound:
                 return Unknown(f"{name} is assigned through a global statement")
+            if several := names.cells_of(module, name):
+                return Unknown(f"{name} is defined in {_cells(several)}, and either may be the one that is used", name)
             found = names.final(self, name, module.tree.body, frame)
             starred = self._starred(name, frame, found, sys.maxsize)
             if starred is not None:
@@ -234,7 +239,14 @@ class Evaluator(World):
         if value is not None:
             return value
         inner = self.workspace.find(f"{module_name}.{name}", frame.module)
-        return File(inner) if inner else None
+        return File(inner) if inner else self._by_search_path(module_name, name, found)
+
+    def _by_search_path(self, module_name: str, name: str, empty: Module) -> Thing | None:
+        """A module of the same name in a folder that only the search path of a run knows, if it is the only one."""
+        if "." in module_name or names.top(empty):
+            return None
+        others = [each for each in self.workspace.called(module_name) if name in names.top(each)]
+        return self.of_module(self.module_frame(others[0]), name) if len(others) == 1 else None
 
     def _comprehended(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
         """A comprehension's own variable, looked up from inside it."""
@@ -480,6 +492,8 @@ class Evaluator(World):
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
         match thing:
+            case File() | External() if name == choices.NAMESPACE:
+                return Method(thing, name)
             case File(module=module):
                 found = self.of_module(self.module_frame(module), name)
                 inner = self.workspace.find(f"{module.name}.{name}", module)
@@ -494,6 +508,8 @@ class Evaluator(World):
                 return External(canonical(f"{thing.name}.{name}"))
             case Class():
                 found = objects.class_attribute(self, thing, name)
+                if found is None and pretrained.makes(self, thing, name):
+                    return Method(thing, name)
                 return found if found is not None else Unknown(f"{thing.name} does not define {name}")
             case Built(what=Class()):
                 return self._attribute_of(thing, name)
@@ -682,7 +698,7 @@ class Evaluator(World):
     def call(self, thing: Thing, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
         match thing:
             case Function():
-                return callers.result(self, thing, arguments, node, frame)
+                return self._result(thing, arguments, node, frame)
             case Class():
                 return builtin.constructed(self, thing, arguments, node, frame)
             case TupleClass():
@@ -708,6 +724,15 @@ class Evaluator(World):
                 mapped = _mapped(thing, arguments)
                 return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
+
+    def _result(self, function: Function, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
+        """What a function of the project returns; a registry's, what its decorators put there."""
+        registry = function.receiver
+        if isinstance(registry, Built):
+            registered = registries.asked(self, registry, function.name, arguments, node, frame)
+            if registered is not None:
+                return registered
+        return callers.result(self, function, arguments, node, frame)
 
     def _got(self, thing: Opaque, arguments: Arguments) -> Thing:
         """``options.get("pad", 0)`` of something open is the default, assumed."""
@@ -794,6 +819,11 @@ def _called(value: Integer, name: str, frame: Frame) -> Integer:
 
 def _is_nonlocal(name: str, function: ast.AST) -> bool:
     return any(isinstance(node, ast.Nonlocal) and name in node.names for node in ast.walk(function))
+
+
+def _cells(numbers: tuple[int, ...]) -> str:
+    *first, last = map(str, numbers)
+    return f"cells {', '.join(first)} and {last}"
 
 
 def _is_super(node: ast.expr) -> bool:

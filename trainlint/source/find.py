@@ -10,19 +10,17 @@ import os
 import stat
 
 from trainlint.source.ignored import Ignored
-from trainlint.source.text import BOM, Fault, kind, read, refusal
+from trainlint.source.text import BOM, NOTEBOOK, Fault, kind, read, refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WALKED = (".py", ".pyi")
-"""What is read in a walked folder, stubs included, as Ruff does."""
+WALKED = (".py", ".pyi", NOTEBOOK)
+"""What is read in a walked folder, stubs and notebooks included, as Ruff does."""
 
-NAMED = ("", ".py", ".pyi", ".pyw")
+NAMED = ("", ".py", ".pyi", ".pyw", NOTEBOOK)
 """What is read when it is named: a script may have no suffix."""
-
-NOTEBOOK = ".ipynb"
 
 EXCLUDED = frozenset(
     {
@@ -33,7 +31,6 @@ EXCLUDED = frozenset(
 )  # fmt: skip
 """Folders that hold no code of the project's own: Ruff's list, and the two that Python's own tools write."""
 
-NOTEBOOKS = "notebooks are not read yet"
 STRANGE = "its name is not UTF-8 or holds a control character"
 LINKED = "a link to a folder is not followed; name it to read what is behind it"
 NOWHERE = "a link to nothing"
@@ -98,8 +95,6 @@ class _Walk:
             self._walk(path)
         elif not stat.S_ISREG(mode):
             self._skip(path, kind(mode))
-        elif path.endswith(NOTEBOOK):
-            self._skip(path, NOTEBOOKS)
         elif os.path.splitext(path)[1] in NAMED:
             self._keep(path, os.path.realpath(path), path)
         else:
@@ -134,8 +129,6 @@ class _Walk:
                 self._skip(entry.path, LINKED)
             elif not entry.is_file():
                 self._skip(entry.path, kind(entry.stat().st_mode))
-            elif entry.name.endswith(NOTEBOOK):
-                self._skip(entry.path, NOTEBOOKS)
             else:
                 self._keep(entry.path, os.path.realpath(entry.path) if mode else real, top)
         except OSError as error:
@@ -188,7 +181,7 @@ class _Walk:
 def _may_matter(entry: os.DirEntry[str], is_folder: bool) -> bool:
     if is_folder:
         return entry.name not in EXCLUDED
-    if entry.name.endswith((*WALKED, NOTEBOOK)):
+    if entry.name.endswith(WALKED):
         return True
     return entry.is_symlink() and entry.name not in EXCLUDED and os.path.isdir(entry.path)
 

@@ -185,6 +185,41 @@ def _is_same(world: World, module: Module, node: ast.expr, origin: str, number: 
     return isinstance(value, Integer) and origin in value.origins and _equal(value, number)
 
 
+def only_compared(world: World, number: Integer, near: str) -> bool:
+    """Whether the project does nothing with a symbol but compare with it: under none of its names is it written."""
+    waiting, seen = list(number.origins), set[str]()
+    while waiting and len(seen) < MOST_ALIASES:
+        origin = waiting.pop(0)
+        if origin in seen or "[" in origin:
+            continue
+        seen.add(origin)
+        for module, node in _mentions(world, origin, near):
+            value = world.apart().evaluate(node, world.open_frame(module, node))
+            if isinstance(value, Integer) and origin in value.origins:
+                parent = module.parents.get(node)
+                if isinstance(parent, ast.Assign | ast.AnnAssign):
+                    aliases = [alias for alias, _ in _alias(module, parent)]
+                    waiting += aliases
+                    if "" in aliases:
+                        return False
+                elif not _is_read_only(module, node):
+                    return False
+    return bool(seen) and not waiting
+
+
+def _is_read_only(module: Module, node: ast.expr) -> bool:
+    """Whether a symbol is compared, or stands in the arithmetic of sizes."""
+    parent = module.parents.get(node)
+    match parent:
+        case ast.Compare():
+            return True
+        case ast.Tuple() | ast.List() | ast.Set():
+            return isinstance(module.parents.get(parent), ast.Compare)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return isinstance(right if left is node else left, ast.Constant)
+    return False
+
+
 def _equal(value: Integer, number: Integer) -> bool:
     """A part of a number's arithmetic is the number itself only if it is worth the same."""
     return (value - number).number == 0 or bool(set(value.origins) & set(number.origins))
@@ -249,7 +284,7 @@ def _use(world: World, module: Module, node: ast.expr) -> Iterator[tuple[str, Jo
             yield from _padded(module, call, node)
         case ast.keyword(arg=str(name)):
             yield "", _named(name, module.step(module.parents[parent]))  # type: ignore[arg-type]
-        case ast.Compare() if _meets_a_sample(world, module, parent, node) and _stops(module, parent):
+        case ast.Compare() if meets_a_sample(world, module, parent, node) and stops(module, parent):
             yield "", Job(Role.END, Proof.USE, f"{_spelled(node)}, which ends decoding", (module.step(parent),))
         case ast.List() | ast.Tuple() | ast.Call():
             yield from _appended(module, parent, node)
@@ -338,7 +373,7 @@ def _padded(module: Module, call: ast.Call, node: ast.expr) -> Iterator[tuple[st
         yield "", _at_start(module, call, node)
 
 
-def _meets_a_sample(world: World, module: Module, compare: ast.Compare, node: ast.expr) -> bool:
+def meets_a_sample(world: World, module: Module, compare: ast.Compare, node: ast.expr) -> bool:
     """Whether a symbol is compared with a predicted class."""
     if not all(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.Is) for op in compare.ops):
         return False
@@ -346,7 +381,7 @@ def _meets_a_sample(world: World, module: Module, compare: ast.Compare, node: as
     return any(_samples(other) or _was_sampled(module, other) or _is_sampled(world, module, other) for other in others)
 
 
-def _stops(module: Module, node: ast.AST, depth: int = 0) -> bool:
+def stops(module: Module, node: ast.AST, depth: int = 0) -> bool:
     """Whether a comparison decides about going on: a test asks it, or a flag that it goes into; a mask does not."""
     while True:
         parent = module.parents[node]
@@ -358,7 +393,7 @@ def _stops(module: Module, node: ast.AST, depth: int = 0) -> bool:
             case ast.Assign(targets=[target]) | ast.AugAssign(target=target) | ast.AnnAssign(target=target):
                 flags = module.loads.get(last(target), ()) if depth < MOST_FLAGS else ()
                 scope = module.scope(parent)
-                return any(module.scope(flag) is scope and _stops(module, flag, depth + 1) for flag in flags)
+                return any(module.scope(flag) is scope and stops(module, flag, depth + 1) for flag in flags)
             case ast.stmt() | ast.comprehension() | ast.Subscript():
                 return False
         node = parent
@@ -368,7 +403,7 @@ def _asked(module: Module, node: ast.Return, depth: int) -> bool:
     """Whether a test asks the function that returns a comparison."""
     function = module.scope(node)
     calls = module.loads.get(getattr(function, "name", ""), ()) if depth < MOST_FLAGS else ()
-    return any(_stops(module, call, depth + 1) for call in calls)
+    return any(stops(module, call, depth + 1) for call in calls)
 
 
 def _is_sampled(world: World, module: Module, node: ast.expr) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from trainlint.facts import Layer
 from trainlint.knowledge import torch
 from trainlint.source.binding import library_argument
 from trainlint.source.things import Arguments, Built, Constant, External, Method, Tensor, Thing, Thunk
 from trainlint.source.world import World
-from trainlint.value import Integer, Symbol, Unknown
+from trainlint.value import Unknown
 
 TURNS = ("T", "t", "mT", "transpose")
 NO_WEIGHT = Unknown("a product of matrices makes the logits")
@@ -33,15 +32,7 @@ def counted(world: World, built: Built, parameter: str) -> Layer | Unknown:
         text = given.frame.step(given.node).text if given.known is None else parameter
         return Unknown(f"the width {text} of {built.label or built.name}: {classes.reason}", classes.settle or text)
     step = built.frame.module.step(built.node)  # type: ignore[arg-type]
-    return Layer(built.label or built.name, _at_least_one(classes).because(step), step.where)
-
-
-def _at_least_one(classes: Integer) -> Integer:
-    """A width that is one open number is at least 1: a layer emits something."""
-    match classes.terms:
-        case ((Symbol(minimum=None) as symbol, 1),) if classes.constant == 0:
-            return replace(classes, terms=((replace(symbol, minimum=1), 1),))
-    return classes
+    return Layer(built.label or built.name, classes.at_least(1).because(step), step.where)
 
 
 def linear(world: World, weight: Thunk, axis: int) -> Layer | Unknown:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, Fact, Layer, Loss, Unreadable
+from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import (
@@ -23,6 +23,9 @@ from trainlint.source.linkers import (
     losses,
     own_losses,
     relabelling,
+    shifts,
+    stops,
+    unused,
 )
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
@@ -54,6 +57,9 @@ LINKERS = (
     Linker("following a prediction to its label", labels.sites, labels.facts),
     Linker("judging a detector", detectors.sites, detectors.facts),
     Linker("judging an embedding", embeddings.sites, embeddings.facts),
+    Linker("judging a stop check", stops.sites, stops.facts),
+    Linker("judging a shift of labels", shifts.sites, shifts.facts),
+    Linker("looking for the use of a sentinel", unused.sites, unused.facts),
 )
 
 
@@ -82,10 +88,11 @@ def judgements(workspace: Workspace, files: Sequence[str]) -> Iterator[Judged]:
     for path in files:
         start, module = len(workspace.journal), workspace.module(path)
         if isinstance(module, Fault):
-            span = Span(path, module.row, module.column)
-            fault = Unreadable(span, span, None, (), (), module.reason)
-            yield Judged(path, span, (fault,), (start, len(workspace.journal)))
+            fault = _unreadable(path, module)
+            yield Judged(path, fault.call, (fault,), (start, len(workspace.journal)))
         elif not module.is_test:
+            faults = tuple(_unreadable(path, fault) for fault in module.faults)
+            yield Judged(path, None, faults, (start, len(workspace.journal)))
             for linker in LINKERS:
                 yield from _judged(workspace, linker, module, done)
 
@@ -109,7 +116,30 @@ def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tupl
             yield Judged(module.path, site.span, facts, (start, len(workspace.journal)))
 
 
-def with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
+def joined(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts of a project, each in the light of the others."""
+    return _without_parts(_with_twins(facts))
+
+
+def _without_parts(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Each table that a layer serves, unless it serves another that has a label for each of its classes."""
+    known = tuple(facts)
+    served = [fact for fact in known if isinstance(fact, LabelledLayer) and isinstance(fact.layer, Layer)]
+    whole = {(fact.call, fact.table.size) for fact in served}
+    for fact in known:
+        if isinstance(fact, LabelledLayer) and isinstance(fact.layer, Layer):
+            width = fact.layer.classes.number
+            if width != fact.table.size and (fact.call, width) in whole:
+                continue
+        yield fact
+
+
+def _unreadable(path: str, fault: Fault) -> Unreadable:
+    span = Span(path, fault.row, fault.column, cell=fault.cell)
+    return Unreadable(span, span, None, (), (), fault.reason)
+
+
+def _with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
     """Each loss whose index is one past the end, beside a layer of the project in which the same symbol is a class."""
     known = tuple(facts)
     layers = [fact.layer for fact in known if isinstance(fact, Loss) and isinstance(fact.layer, Layer)]

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from trainlint.facts import Ids
 from trainlint.source import builtin
+from trainlint.source.names import statement
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, Entries, Frame, Items, Tensor, Thing
 from trainlint.source.world import World
-from trainlint.value import Integer, Table
+from trainlint.value import Integer, Step, Table
 
 KEEPING = frozenset(
     {
@@ -21,6 +22,9 @@ KEEPING = frozenset(
     }
 )  # fmt: skip
 """Operations of a tensor after which its entries are what they were."""
+
+
+ADDING = (ast.Add, ast.Sub)
 
 
 def by_subscript(world: World, table: Entries, node: ast.Subscript, frame: Frame) -> Tensor | None:
@@ -70,6 +74,40 @@ def table_behind(world: World, number: Integer, near: str) -> Table | None:
                 if isinstance(value, Integer) and origin in value.origins:
                     return builtin.table_of(quiet, quiet.evaluate(container, frame))
     return None
+
+
+def unmoved(world: World, table: Table) -> Step | None:
+    """A place where the project looks up a label that only a run knows, if it counts on from no such place."""
+    word = table.name.rpartition(".")[2]
+    found: list[Step] = []
+    for module in world.workspace.mentions(word, table.where.path) if word.isidentifier() else ():
+        for name in () if module.is_test else module.loads.get(word, ()):
+            node = _lookup(module, name)
+            thing = world.apart().evaluate(node, world.open_frame(module, node)) if node is not None else None
+            if node is None or not isinstance(thing, Tensor) or all(ids.table != table for ids in thing.ids):
+                continue
+            if _counts_on(module, node):
+                return None
+            found.append(module.step(statement(module, node)))
+    return found[0] if found else None
+
+
+def _lookup(module: Module, name: ast.expr) -> ast.expr | None:
+    """The expression that looks something up in a container that is read here."""
+    parent = module.parents.get(name)
+    match parent:
+        case ast.Subscript(value=value) if value is name:
+            return parent
+        case ast.Attribute(attr="index" | "get") if isinstance(call := module.parents.get(parent), ast.Call):
+            return call
+    return None
+
+
+def _counts_on(module: Module, node: ast.expr) -> bool:
+    """Whether the function around a lookup adds to something, which may be the id."""
+    scope = module.scope(node)
+    around: ast.AST = statement(module, node) if isinstance(scope, ast.Module) else scope
+    return any(isinstance(each, ast.BinOp | ast.AugAssign) and isinstance(each.op, ADDING) for each in ast.walk(around))
 
 
 def _lookups(module: Module, label: str) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -7,8 +7,9 @@ Where an ``if`` binds it, the world says which arm ran; an arm that always leave
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import Binding, Constant, Frame, Thing
 from trainlint.source.world import World
@@ -46,6 +47,37 @@ def top(module: Module) -> frozenset[str]:
         known = frozenset(name for node in module.tree.body for name in binds(module, node))
         module.kept["top"] = known
     return known
+
+
+def cells_of(module: Module, name: str) -> tuple[int, ...]:
+    """The cells of a notebook among whose values for a name a function's call finds one: which, its place decides.
+
+    A cell that repeats another word for word, or only makes a new value out of the last, changes nothing.
+    """
+    fresh = {ast.dump(node): cell for cell, node in _by_cell(module).get(name, {}).items() if not reads(node, name)}
+    return tuple(sorted(fresh.values())) if len(fresh) > 1 else ()
+
+
+def _by_cell(module: Module) -> Mapping[str, Mapping[int, ast.stmt]]:
+    """For each name the statements that bind it, by their cell; none in a file that is no notebook."""
+    known = module.kept.get("cells")
+    if isinstance(known, dict):
+        return known
+    found: dict[str, dict[int, ast.stmt]] = {}
+    for node in module.tree.body:
+        cell, _ = module.place(node.lineno)
+        for name in binds(module, node) if cell is not None else ():
+            found.setdefault(name, {})[cell or 0] = node
+    module.kept["cells"] = found
+    return found
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether a statement reads a dotted name anywhere."""
+    return isinstance(node, ast.AugAssign) or any(
+        isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load) and dotted(each) == name
+        for each in ast.walk(node)
+    )
 
 
 def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
@@ -125,7 +157,7 @@ def _around(world: World, wanted: Sequence[str], loop: ast.stmt, frame: Frame) -
         return found
     assert isinstance(loop, ast.For | ast.AsyncFor | ast.While), "what repeats is a loop"
     body = loop.body
-    if _index(frame.module, body).keys().isdisjoint(wanted):
+    if _index(frame.module, body).keys().isdisjoint(wanted) or _only_moved(frame.module, loop, wanted[0]):
         return None
     if frame.turn is not None and frame.turn.loop is loop:
         before = _last(world, wanted, body, frame) if frame.turn.place else None
@@ -159,6 +191,24 @@ def holds(module: Module, holder: ast.AST, node: ast.AST) -> bool:
     while each is not None and each is not holder:
         each = module.parents.get(each)
     return each is not None
+
+
+def _only_moved(module: Module, loop: ast.stmt, name: str) -> bool:
+    """Whether a loop binds a name to nothing but itself, moved or put into another mode."""
+    known = module.kept.get(("only moved", loop, name))
+    if not isinstance(known, bool):
+        writes = [node for node in ast.walk(loop) if isinstance(node, ast.stmt) and name in bound(node)]
+        known = bool(writes) and all(_moves(node, name) for node in writes)
+        module.kept["only moved", loop, name] = known
+    return known
+
+
+def _moves(node: ast.stmt, name: str) -> bool:
+    """``model = model.to(device)``."""
+    match node:
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(value=value, attr=attr))):
+            return dotted(target) == name == dotted(value) and attr in SELF_METHODS
+    return False
 
 
 def _named(wanted: Sequence[str], names: frozenset[str], node: ast.AST) -> Binding | None:
@@ -314,11 +364,8 @@ def _equal(left: Thing, right: Thing) -> bool | None:
 
 def repeats(module: Module, node: ast.AST, name: str) -> bool:
     """Whether a statement gives a name, in each turn of a loop, a value made from the last one."""
-    reads = isinstance(node, ast.AugAssign) or any(
-        isinstance(each, ast.Name | ast.Attribute) and dotted(each) == name and isinstance(each.ctx, ast.Load)
-        for each in ast.walk(node)
-    )
-    while reads and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+    again = reads(node, name)
+    while again and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             return True
         node = module.parents[node]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from trainlint.source.syntax import tree
+from trainlint.source.syntax import is_readable
 
 TYPE_PARAMETERS = (
     r"^([ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+|[ \t]*type[ \t]+\w+)[ \t]*\[(?:{inner}|\[[^\[\]]*\])+\]"
@@ -23,7 +23,7 @@ STRING = r"(?:\b([rRbBuUfF]{1,2}))?(\"\"\"|\'\'\'|\"|\')"
 OUTSIDE = re.compile(rf"#[^\n]*|{STRING}")
 INSIDE = re.compile(rf"#[^\n]*|{STRING}|[{{}}]")
 LITERAL = {quote: re.compile(rf"\\N\{{[^}}]*\}}|\\[^{{]|\{{\{{|\{{|{quote}") for quote in ('"""', "'''", '"', "'")}
-PLAIN = {quote: re.compile(rf"(?:\\.|(?!{quote}).)*{quote}", re.DOTALL) for quote in LITERAL}
+PLAIN = {quote: re.compile(rf"(?:\\.|(?!{quote})[^\\])*{quote}", re.DOTALL) for quote in LITERAL}
 LONGEST = 1_000_000
 """A longer text is not read again and again to find out."""
 
@@ -43,17 +43,9 @@ def needs(text: str) -> str | None:
             text = re.sub(pattern, old, text, flags=re.MULTILINE)
         if version == FORMATTED:
             text = _without_formatted(text)
-        if _is_readable(text):
+        if is_readable(text):
             return ".".join(map(str, version))
     return None
-
-
-def _is_readable(text: str) -> bool:
-    try:
-        tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
-        return False
-    return True
 
 
 def _without_formatted(text: str, depth: int = 0) -> str:
@@ -62,7 +54,7 @@ def _without_formatted(text: str, depth: int = 0) -> str:
     while found := OUTSIDE.search(text, start):
         end, expressions = _literal(text, found)
         literal = text[found.start() : end]
-        is_new = bool(expressions) and depth < DEEPEST and not _is_readable(literal)
+        is_new = bool(expressions) and depth < DEEPEST and not is_readable(literal)
         is_new = is_new and all(_is_expression(each, depth + 1) for each in expressions)
         kept += [text[start : found.start()], '""' if is_new else literal]
         start = end
@@ -73,7 +65,7 @@ def _is_expression(text: str, depth: int) -> bool:
     """Does this stand between the braces of an f-string, conversion and format included?"""
     text = _without_formatted(text, depth)
     ends = [*(found.start() for found in re.finditer("[:!=]", text)), len(text)][:MOST_ENDS]
-    return any(text[:end].strip() and _is_readable(f"(\n{text[:end]}\n)") for end in ends)
+    return any(text[:end].strip() and is_readable(f"(\n{text[:end]}\n)") for end in ends)
 
 
 def _literal(text: str, found: re.Match[str]) -> tuple[int, list[str]]:

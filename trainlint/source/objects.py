@@ -544,15 +544,15 @@ def _variable(built: Built) -> str | None:
     return None
 
 
-def written_outside(world: World, built: Built, name: str) -> ast.stmt | None:
-    """A statement that writes the attribute where order is not followed: in another function, in a loop."""
+def written_outside(world: World, built: Built, name: str) -> str | None:
+    """The line that writes the attribute where order is not followed: in another function, in a loop."""
     assert isinstance(built.what, Class), "an object of the project"
     classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
     own = f"{_variable(built)}.{name}"
     for module, statement in from_outside(world, classes, name):
         same = module is built.frame.module and module.scope(statement) is module.scope(built.node)
         if not (same and own in bound(statement)) or _is_used_before(world, built, name):
-            return statement
+            return module.line(statement)
     return None
 
 
@@ -567,7 +567,7 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
         return found
     outside = written_outside(world, built, name)
     if outside is not None:
-        return Unknown(f"{built.name}.{name} is also written in line {outside.lineno}", f"{built.name}.{name}")
+        return Unknown(f"{built.name}.{name} is also written in {outside}", f"{built.name}.{name}")
     found = instance_attribute(world, built, name)
     if found is None and is_record(world, built.what):
         found = field_value(world, built, name)

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from trainlint.facts import Fact, Facts
 from trainlint.source.sift import relevant
-from trainlint.source.text import Fault, read
+from trainlint.source.text import NOTEBOOK, Fault, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.source.notebook import Cell
+    from trainlint.value import Settled
 
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
@@ -40,7 +46,49 @@ class Project:
 
 def sites(project: Project) -> tuple[str, ...]:
     """The files that may hold something to judge, found by their bytes alone."""
-    return tuple(path for path in project.files if isinstance(data := read(path), Fault) or relevant(data))
+    return tuple(path for path in project.files if isinstance(data := _searched(path), Fault) or relevant(data))
+
+
+def foreign(files: Iterable[str]) -> Mapping[str, str]:
+    """The notebooks among these files whose language is not Python, with that language."""
+    from trainlint.source import notebook
+
+    read_ones = ((path, read(path)) for path in files if path.endswith(NOTEBOOK))
+    named = ((path, notebook.foreign(data)) for path, data in read_ones if isinstance(data, bytes))
+    return {path: language for path, language in named if language}
+
+
+def cells(path: str) -> tuple[Cell, ...]:
+    """The cells of a notebook that hold code; none where it cannot be read."""
+    from trainlint.source.notebook import opened
+
+    data = read(path)
+    notebook = data if isinstance(data, Fault) else opened(data)
+    return () if isinstance(notebook, Fault) else notebook.cells
+
+
+def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
+    """What each name in a row of a file is worth, or why the file cannot be read."""
+    from trainlint.source.settle import settled
+    from trainlint.source.workspace import Workspace
+
+    workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    module = workspace.module(path)
+    if isinstance(module, Fault):
+        return module
+    with _deep():
+        return tuple(settled(workspace, module, cell, row))
+
+
+def _searched(path: str) -> bytes | Fault:
+    """What words are looked for in: a file's bytes, or those of a notebook's code."""
+    data = read(path)
+    if isinstance(data, Fault) or not path.endswith(NOTEBOOK):
+        return data
+    from trainlint.source.notebook import opened
+
+    notebook = opened(data)
+    return notebook if isinstance(notebook, Fault) else notebook.data
 
 
 def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
@@ -48,9 +96,9 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
 
     With more than one job the files are shared out among processes; the facts and their order are the same.
     """
-    from trainlint.source.link import with_twins
+    from trainlint.source.link import joined
 
-    return Facts(with_twins(_every_fact(project, files, jobs)))
+    return Facts(joined(_every_fact(project, files, jobs)))
 
 
 def _every_fact(project: Project, files: Sequence[str], jobs: int) -> Iterable[Fact]:
@@ -70,12 +118,19 @@ def _observed(project: Project, files: Sequence[str]) -> tuple[Fact, ...]:
     from trainlint.source.workspace import Workspace
 
     workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    with _deep():
+        return tuple(link(workspace, files))
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Python as the evaluator needs it: deep enough, and without collecting trees, which hold no cycles."""
     limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST_PYTHON))
-    # Trees hold no cycles: with the collector on, reading a large project takes twice as long.
+    # With the collector on, reading a large project takes twice as long.
     gc.disable()
     try:
-        return tuple(link(workspace, files))
+        yield
     finally:
         sys.setrecursionlimit(limit)
         if collects:

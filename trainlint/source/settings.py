@@ -268,7 +268,7 @@ def _writers(world: World, name: str) -> Iterator[str]:
     for module in world.workspace.writers(name, ""):
         for target, statement in attribute_writes(module).get(name, ()):
             if not is_receiver(module, target, statement) and _may_be_settings(world, module, target):
-                yield f"line {statement.lineno} of {os.path.basename(module.path)}"
+                yield f"{module.line(statement)} of {os.path.basename(module.path)}"
 
 
 def _may_be_settings(world: World, module: Module, target: ast.expr) -> bool:

@@ -32,14 +32,34 @@ OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)")
 """In lower case: a callable that calls itself an accuracy is called here, or imported under another name."""
 
 
+PREDICTORS = (b"argmax", b"multinomial", b"topk")
+LARGEST = re.compile(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
+"""A class is predicted by a function that does nothing else, or by a maximum along one dimension."""
+SENTINEL_NAME = re.compile(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:index|idx|id|token_id)")
+"""What a loss calls the class that it leaves out."""
+
+HOLDER = re.compile("Loss|Criterion|CrossEntropy|Smoothing")
+"""A class that is a loss says so."""
+
+KEPT = re.compile(
+    rf"self\.(?:{SENTINEL_NAME.pattern})\s*=[^=]|[(,]\s*ignored?_(?:index|idx|label|id)\s*[:=,)]".encode()
+)
+"""A sentinel is kept, or accepted."""
+
 PREDICTED = re.compile(rb"argmax|multinomial|topk|\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
 """A class is predicted here: by a function that does nothing else, or by a maximum along one dimension."""
 
-LOOKED_UP = re.compile(
-    rb"(?:\b(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|\bitos|\bid2\w+|\bidx2\w+|\bint2\w+|\w*names|\w+_to_\w+|"
-    rb"\bclasses|\bchars|\bvocab)\s*\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])"
+ASKED = re.compile(rb"\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
+"""A container is asked for what a variable, a call or an element names."""
+
+TABLE = re.compile(
+    rb"(?:(?<!\w)(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|(?<!\w)(?:itos|id2\w+|idx2\w+|int2\w+)|names|"
+    rb"\w_to_\w+|(?<!\w)(?:classes|chars|vocab))\s*\Z"
 )
-"""A container that is called like a table of labels is asked for what a variable, a call or an element names."""
+"""The name before it is that of a table of labels."""
+
+NEAR = 240
+"""Bytes in which the other side of a bracket or a comparison is looked for, comments included."""
 
 PADDED = re.compile(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
 """A padding index is given by its name, and not read from the settings of a published checkpoint."""
@@ -54,6 +74,7 @@ def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
 
 LOSS = _spelled([*(known.name for known in LOSSES), *(known.word for known in losses.CONTRACTS)])
 SEGMENTING = _spelled(known.word for known in losses.SEGMENTING)
+SMOOTH = (b"log_softmax", b"logsumexp", b"nll", b"gather")
 METRIC = _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
 TRAINER = _spelled(transformers.TRAINERS)
 DETECTOR = _spelled(known.name for known in torchvision.WITH_BACKGROUND)
@@ -62,24 +83,25 @@ TRAINED = (b"data_collator", b"train_dataset", b"**")
 
 
 COLLATOR = _spelled((transformers.COLLATOR, transformers.COMPLETIONS))
-COMPARING = (b"==", b"!=", b".eq", b".ne")
-TOKEN = (b"pad", b"eos", b"eot")
-SENTINEL = (b"-1", b"- 1", b"ignore")
-"""In lower case: what a masked label is overwritten with."""
+COMPARED = re.compile(rb"[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\(")
+SENTINEL = (b"-1", b"- 1", b"ignore", b"IGNORE", b"Ignore")
+"""What a masked label is overwritten with."""
 
-TOKEN_COMPARED = re.compile(
-    rb"(?:[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\()(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot)"
-    rb"|(?:pad|eos|eot)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
-)
+TOKEN_BEFORE = re.compile(rb"(?:pad|eos|eot)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
+TOKEN_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot)")
 """In lower case: a name that says padding or end on either side of a comparison."""
 
 
 PICKS = (b"gather", b"scatter", b"one_hot")
-SKIP_COMPARED = re.compile(
-    rb"(?:[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\()(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|ignor)"
-    rb"|(?:pad|ignor)\w*(?:[\s)\\]|#[^\n]*\n)*[!=]="
-)
+SKIP_BEFORE = re.compile(rb"(?:pad|ignor)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
+SKIP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|ignor)")
 """In lower case: a name that says padding or ignored on either side of a comparison."""
+
+MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
+SAMPLED = _spelled(torch.SAMPLING - {"max"})
+STOP_BEFORE = re.compile(rb"(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
+STOP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)")
+"""In lower case: a name that says end on either side of a comparison."""
 
 
 def relevant(data: bytes) -> bool:
@@ -108,6 +130,16 @@ def _loader(data: bytes) -> bool:
     return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
 
 
+def _shift(data: bytes) -> bool:
+    """A model is trained here by hand. A trainer is judged by what it trains on."""
+    return _holds(data, (b"backward", b"training_step")) and _holds(data.lower(), MODEL)
+
+
+def _stop(data: bytes) -> bool:
+    """A sampled token is compared with a symbol whose name says end."""
+    return _holds(data, SAMPLED) and _compares(data, STOP_BEFORE, STOP_AFTER)
+
+
 def _metric(data: bytes) -> bool:
     if not _holds(data, (b"ignore", b"padding_idx")) or not _holds(data, SKIPS):
         return False
@@ -120,19 +152,36 @@ def _collator(data: bytes) -> bool:
 
 def _label_mask(data: bytes) -> bool:
     """A label is compared with a token whose name says padding or end, and a sentinel is written."""
-    if not _holds(data, COMPARING):
-        return False
-    small = data.lower()
-    return _holds(small, TOKEN) and _holds(small, SENTINEL) and TOKEN_COMPARED.search(small) is not None
+    return _holds(data, SENTINEL) and _compares(data, TOKEN_BEFORE, TOKEN_AFTER)
+
+
+def _compares(data: bytes, before: re.Pattern[bytes], after: re.Pattern[bytes]) -> bool:
+    """Whether a comparison has one of these names before or after it."""
+    for compared in COMPARED.finditer(data):
+        start, end = compared.span()
+        if before.search(data[max(0, start - NEAR) : start].lower()) or after.match(data[end : end + NEAR].lower()):
+            return True
+    return False
 
 
 def _own_loss(data: bytes) -> bool:
     """Scores are picked by the targets, and targets are compared with what is skipped."""
-    return _holds(data, PICKS) and _holds(data, COMPARING) and SKIP_COMPARED.search(data.lower()) is not None
+    return _holds(data, PICKS) and _compares(data, SKIP_BEFORE, SKIP_AFTER)
 
 
 def _prediction(data: bytes) -> bool:
-    return PREDICTED.search(data) is not None and LOOKED_UP.search(data) is not None
+    return predicts(data) and looks_up(data)
+
+
+def predicts(data: bytes) -> bool:
+    """Whether a class may be predicted in a text."""
+    return _holds(data, PREDICTORS) or (b".max(" in data and LARGEST.search(data) is not None)
+
+
+def looks_up(data: bytes) -> bool:
+    """Whether a text may ask a table of labels for something that it computes."""
+    asked = ASKED.finditer(data)
+    return any(TABLE.search(data, max(0, each.start() - NEAR), each.start()) for each in asked)
 
 
 def _embedding(data: bytes) -> bool:
@@ -141,6 +190,11 @@ def _embedding(data: bytes) -> bool:
 
 def _detector(data: bytes) -> bool:
     return _holds(data, DETECTOR)
+
+
+def keeps_sentinel(data: bytes) -> bool:
+    """Whether a sentinel is kept or accepted where losses are computed."""
+    return _holds(data, (*LOSS, *SMOOTH)) and KEPT.search(data) is not None
 
 
 KINDS: tuple[Callable[[bytes], bool], ...] = (
@@ -154,5 +208,8 @@ KINDS: tuple[Callable[[bytes], bool], ...] = (
     _prediction,
     _embedding,
     _detector,
+    _stop,
+    _shift,
+    keeps_sentinel,
 )
 """One condition for each kind of site, the likeliest first."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from trainlint.source.text import Fault
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -19,13 +20,18 @@ LONGEST = 100
 """Evidence is one line: what is longer is cut."""
 
 
+def _in_file(row: int) -> tuple[int | None, int]:
+    return None, row
+
+
 @dataclass(frozen=True, eq=False)
 class Module:
     """One file as the linker sees it: its tree, where each node hangs, what it imports, and what it mentions.
 
     ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant.
     ``stars`` are the modules that are imported whole, each with its line. ``changed`` are the containers that something
-    writes into, by their last word, and the keys that it may write.
+    writes into, by their last word, and the keys that it may write. In a notebook, whose rows stand one cell after the
+    other, ``place`` tells cell and row from that, and ``faults`` are the cells that could not be read.
     """
 
     name: str
@@ -46,6 +52,8 @@ class Module:
     rebound: frozenset[str]
     changed: Mapping[str, frozenset[object]]
     kept: dict[object, object] = field(default_factory=dict)
+    place: Callable[[int], tuple[int | None, int]] = _in_file
+    faults: tuple[Fault, ...] = ()
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -61,14 +69,20 @@ class Module:
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias | ast.arg | ast.excepthandler) -> Span:
         end_row, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         column, end_column = self._column(node.lineno, node.col_offset), self._column(end_row, end)
-        return Span(self.path, node.lineno, column, end_row, end_column)
+        cell, row = self.place(node.lineno)
+        return Span(self.path, row, column, row + end_row - node.lineno, end_column, cell)
+
+    def line(self, node: ast.expr | ast.stmt) -> str:
+        """Where a node starts, in words."""
+        cell, row = self.place(node.lineno)
+        return f"line {row} of cell {cell}" if cell else f"line {row}"
 
     def step(self, node: ast.expr | ast.stmt | ast.alias | ast.arg) -> Step:
         """What the code says at a node, on one line."""
-        span = self.span(node)
-        last = span.row if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else span.end_row
-        lines = [self.rows[row - 1] for row in range(span.row, last + 1)]
-        if last == span.end_row:
+        span, first, end = self.span(node), node.lineno, node.end_lineno or node.lineno
+        last = first if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else end
+        lines = [self.rows[row - 1] for row in range(first, last + 1)]
+        if last == end:
             lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         text = " ".join(line.strip() for line in lines[:8])

@@ -28,3 +28,12 @@ def tree(source: bytes | str) -> ast.Module:
     finally:
         if collecting:
             gc.enable()
+
+
+def is_readable(source: str) -> bool:
+    """Whether Python reads a text."""
+    try:
+        tree(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True

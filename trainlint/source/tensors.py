@@ -12,6 +12,7 @@ from trainlint.knowledge import activations as known_activations
 from trainlint.source import (
     activations,
     builtin,
+    choices,
     command_line,
     files,
     hydra,
@@ -19,6 +20,8 @@ from trainlint.source import (
     layers,
     lookups,
     objects,
+    pretrained,
+    registries,
     settings,
 )
 from trainlint.source.binding import least, library_argument
@@ -31,8 +34,8 @@ from trainlint.source.things import (
     Constant,
     Entries,
     External,
+    File,
     Frame,
-    Function,
     Items,
     Method,
     Opaque,
@@ -84,10 +87,12 @@ SAME_SIZES = frozenset(
 APPLICABLE = frozenset(torch.LAYERS) | torch.KEEPS_CLASSES | {"torch.nn.Sequential", "torch.nn.Embedding"}
 """Modules of the library whose call is followed, also where a class of the project extends one."""
 
+RANKING = (*COUNTED, "max", "min")
 MOVERS = ("transpose", "permute", "reshape", "flatten", "rearrange", "movedim", "swapaxes", "einops")
 PADDERS = {"torch.nn.utils.rnn.pad_sequence"}
 RECORDS = {"types.SimpleNamespace"}
 ITERATORS = {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm"}
+CALCULATED = Unknown("a number is calculated from the prediction")
 MASKS = frozenset({"mask", "keep", "kept", "valid", "ok"})
 MOST_WEIGHTS = 4096
 MOST_CHOICES = 6
@@ -125,7 +130,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call):
+    for known in (files.call, settings.call, hydra.call, choices.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -211,7 +216,8 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
     if name == "torch.where" and len(given.positional) == 3:
         return _where(world, given, node, frame)
     if name in ("torch.argmax", "torch.multinomial", "torch.argmin", "torch.max", "torch.topk"):
-        return _sample(first if isinstance(first, Tensor) else Tensor(), last)
+        dim = given.keywords.get("dim") or (given.positional[1] if len(given.positional) > 1 else None)
+        return _sample(world, first if isinstance(first, Tensor) else Tensor(), last, dim)
     if name in ("torch.cat", "torch.stack", "torch.concat", "numpy.concatenate", "numpy.stack"):
         return joins.joined(world, first, last, given)
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
@@ -236,10 +242,18 @@ def _product(layer: Layer | Unknown, name: str, node: ast.AST, frame: Frame) -> 
     return Tensor(layer, activation=raw)
 
 
-def _sample(tensor: Tensor, how: str) -> Tensor:
-    """A predicted class."""
+def _sample(world: World, tensor: Tensor, how: str, dim: Thunk | None) -> Tensor:
+    """A predicted class; a maximum along the first dimension finds a row."""
     layer = Unknown("some of the classes are shut out") if tensor.masked else tensor.layer
+    place = world.force(dim) if dim is not None and how in RANKING else None
+    if isinstance(place, Integer) and place.number == 0:
+        layer = Unknown("the largest is looked for along the first dimension")
     return Tensor(sampled=True, layer=layer, lowest=Integer.exact(0) if how in COUNTED else None)
+
+
+def _calculated(tensor: Tensor) -> Tensor:
+    """A tensor whose numbers are changed: its ids are no longer those of a table, a prediction no longer a class."""
+    return replace(tensor, ids=(), layer=CALCULATED if tensor.sampled else tensor.layer)
 
 
 def _kept_by(name: str, thing: Thing) -> Thing:
@@ -247,7 +261,7 @@ def _kept_by(name: str, thing: Thing) -> Thing:
     if isinstance(thing, Unknown):
         return thing
     tensor, last = activations.opened(thing), name.rpartition(".")[2]
-    tensor = tensor if last in lookups.KEEPING else replace(tensor, ids=())
+    tensor = tensor if last in lookups.KEEPING else _calculated(tensor)
     if last in known_activations.BOUNDING:
         return activations.bounded(tensor)
     same = name in known_activations.SAME_FUNCTIONS or name in known_activations.SAME_MODULES
@@ -310,7 +324,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     if len(numbers) == 2:
         return Tensor(values=tuple(numbers), evidence=(frame.step(builtin.expression(node)),))
     tensor = next((side for side in sides if isinstance(side, Tensor)), Tensor()).but()
-    tensor = tensor if len(numbers) == 1 else tensor.but(ids=())
+    tensor = tensor if len(numbers) == 1 and not tensor.sampled else _calculated(tensor)
     for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
             fills = () if _marks(side) else tensor.fills
@@ -445,6 +459,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
         case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
             return path
+        case Built() if (found := registries.asked(world, thing, name, given, node, frame)) is not None:
+            return found
         case Built(what=External(name="torch.nn.ModuleDict")) if name in ("items", "values", "keys"):
             held = builtin.contents(world, thing)
             found = builtin.method(world, held, name, given, node, frame) if isinstance(held, Entries) else None
@@ -460,6 +476,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
                 return world.call(thing, given, node, frame)
             if what.name in command_line.PARSERS and name in ("parse_args", "parse_known_args"):
                 return command_line.namespace(thing, node, frame)
+        case Class():
+            return pretrained.made(world, thing, name, given, node, frame)
         case Built(what=Class()):
             if name in torch.SELF_METHODS:
                 return thing
@@ -474,6 +492,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return thing
         case Opaque() if name in OF_TENSORS:
             return _of_opaque(world, thing, name, given, node, frame)
+        case Entries() if name == "get" and len(given.positional) == 1:
+            return choices.entry(world, thing, world.force(given.positional[0]), node, frame)
         case Entries() | Items() | Constant():
             ids = lookups.by_method(world, thing, name, given, node, frame)
             found = ids if ids is not None else builtin.method(world, thing, name, given, node, frame)
@@ -620,11 +640,12 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         padded = _is_padding(world, mask, value)
         return _filled(world, tensor, value, node, frame, name) if padded else tensor.but(ids=())
     if name == "argmin" or name in torch.SAMPLING:
-        return _sample(tensor, name)
+        dim = given.keywords.get("dim") or (given.positional[0] if given.positional else None)
+        return _sample(world, tensor, name, dim)
     if name.removesuffix("_") in known_activations.METHODS:
         return activations.by_method(world, tensor, name.removesuffix("_"), given, node, frame)
     if name in torch.KEEPING_METHODS:
-        kept = _kept_by_method(name, tensor if name in lookups.KEEPING else replace(tensor, ids=()))
+        kept = _kept_by_method(name, tensor if name in lookups.KEEPING else _calculated(tensor))
         return kept if name in SAME_SIZES or not kept.sizes else replace(kept, sizes=())
     if name in SPLITS:
         return joins.split(world, tensor, name, given, node, frame)
@@ -746,7 +767,7 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
         case Entries() if (found := lookups.by_subscript(world, value, node, frame)) is not None:
             return found
         case Entries():
-            return _entry(world, value, world.evaluate(node.slice, frame), node, frame)
+            return choices.entry(world, value, world.evaluate(node.slice, frame), node, frame)
         case Built(what=External(name="torch.nn.ModuleList" | "torch.nn.ModuleDict" | "torch.nn.Sequential")):
             return _member(world, value, node, frame)
         case Opaque():
@@ -758,6 +779,14 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
         case Method(thing=Tensor() as tensor, name="shape" | "size"):
             assert isinstance(tensor, Tensor), "matched"
             return _size(tensor, world.integer(world.evaluate(node.slice, frame)), node, frame)
+        case Method(thing=File() as file, name=choices.NAMESPACE):
+            key = world.evaluate(node.slice, frame)
+            return choices.of_module(world, file, key, node, frame) or Unknown("which name is taken is open")
+        case Method(thing=External() as library, name=choices.NAMESPACE):
+            word = world.evaluate(node.slice, frame)
+            return world.attribute(library, str(word.value)) if isinstance(word, Constant) else Unknown("it is open")
+        case Method() if isinstance(key := world.evaluate(node.slice, frame), Constant) and isinstance(key.value, str):
+            return _looked_up(value, key.value, node, frame)
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):
@@ -765,19 +794,13 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
     return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
 
 
-def _entry(world: World, value: Entries, key: Thing, node: ast.Subscript, frame: Frame) -> Thing:
-    """An entry; under a key that only a run knows, one of the few things to call that a table offers."""
-    found = builtin.entry(world, value, key)
-    offered = value.pairs if isinstance(found, Unknown) and not value.changed and not isinstance(key, Constant) else ()
-    if not 0 < len(offered) <= MOST_CHOICES or not world.looks_for_callers:
-        return found
-    things = [world.force(thunk) for _, thunk in offered]
-    if not all(isinstance(each, Class | Function | Partial | Built | External) for each in things):
-        return found
-    steps = [thunk.frame.step(thunk.node) for _, thunk in offered if thunk.frame.module is not None]
-    if len(steps) < len(things):
-        return found
-    return things[world.choose("branch", ("entry", id(node), frame.number), steps)]
+def _looked_up(table: Method, word: str, node: ast.expr, frame: Frame) -> Opaque:
+    """``vocabulary.stoi["<pad>"]`` of a library's object: a number that keeps the word."""
+    holder = table.thing
+    name = getattr(holder, "label", "") or getattr(holder, "name", "it")
+    who = f"{identity(holder)}" if isinstance(holder, Built) else f"@{id(node)}#{frame.number}"
+    why = Unknown(f"{name}.{table.name}[...] is decided when it runs", f"{name}.{table.name}[{word!r}]")
+    return Opaque(f"{name}.{table.name}[{word!r}]", f"{who}.{table.name}[{word!r}]", why, 0, node, (word,))
 
 
 def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
@@ -963,7 +986,7 @@ def mixed(world: World, node: ast.BinOp, left: Thing, right: Thing, frame: Frame
     if len(traced) == 2 and traced[0].layer != traced[1].layer:
         return traced[0].but(layer=Unknown("two layers are added"))
     if traced:
-        return traced[0].but(ids=())
+        return _calculated(traced[0]).but()
     fills = tuple(fill for each in tensors for fill in each.fills)
     sizes = tensors[0].sizes if len(tensors) == 1 else ()
     return tensors[0].but(
@@ -976,6 +999,6 @@ def _shifted(tensor: Tensor, by: Integer) -> Tensor:
     moved = tuple(value + by for value in tensor.values), tuple(value + by for value in tensor.appended)
     fills = tuple(replace(fill, value=fill.value + by) for fill in tensor.fills)
     ids = lookups.moved(tensor.ids, by)
-    return tensor.but(
+    return _calculated(tensor).but(
         values=moved[0], appended=moved[1], lowest=ends[0], highest=ends[1], fills=fills, weights=(), ids=ids
     )

@@ -15,11 +15,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
 
-LARGEST = 16 * 1024 * 1024
-"""No file that a person wrote comes near."""
+NOTEBOOK = ".ipynb"
+LARGEST, LARGEST_NOTEBOOK = 16 * 1024 * 1024, 128 * 1024 * 1024
+"""No file that a person wrote comes near, what pictures add to a notebook aside."""
 
 SMALL, MOST = 1024 * 1024, 1_000_000
 """A larger file is counted before it is parsed: a million words or signs make a tree of a gigabyte."""
+
+TOO_MUCH = f"it holds more than {MOST} words or signs; its tree might not fit into memory"
+TOO_DEEP = "it is nested too deeply for Python's parser"
 
 SIGNS = b"\n()[]{},:;.=+-*/%@&|^~<>"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -38,14 +42,15 @@ MISSING = "no such file or folder"
 
 
 class Fault:
-    """Why a file is not read, in its user's words, and where; rows and columns count from 1."""
+    """Why a file, or one cell of a notebook, is not read, in its user's words, and where; all count from 1."""
 
-    __slots__ = ("column", "reason", "row")
+    __slots__ = ("cell", "column", "reason", "row")
 
-    def __init__(self, reason: str, row: int = 1, column: int = 1) -> None:
+    def __init__(self, reason: str, row: int = 1, column: int = 1, cell: int | None = None) -> None:
         self.reason = reason
         self.row = row
         self.column = column
+        self.cell = cell
 
 
 def read(path: str) -> bytes | Fault:
@@ -58,12 +63,13 @@ def read(path: str) -> bytes | Fault:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             return Fault(kind(about.st_mode))
-        data = _all(handle, about.st_size)
+        largest = LARGEST_NOTEBOOK if path.endswith(NOTEBOOK) else LARGEST
+        data = _all(handle, about.st_size, largest)
     except OSError as error:
         return Fault(refusal(error))
     finally:
         os.close(handle)
-    return data if len(data) <= LARGEST else Fault(f"it is larger than {LARGEST // 1024**2} MB")
+    return data if len(data) <= largest else Fault(f"it is larger than {largest // 1024**2} MB")
 
 
 def refusal(error: OSError | ValueError) -> str:
@@ -96,12 +102,28 @@ def parse(data: bytes, path: str) -> ast.Module | Fault:
     declared = encoding(data)
     if isinstance(declared, Fault):
         return declared
-    if len(data) > SMALL and max(len(data.split()), len(data) - len(data.translate(None, SIGNS))) > MOST:
-        return Fault(f"it holds more than {MOST} words or signs; its tree might not fit into memory")
+    if _is_too_much(data):
+        return Fault(TOO_MUCH)
     try:
         return tree(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         return _fault(data, declared, error)
+
+
+def parse_text(text: str) -> ast.Module | Fault:
+    """The same for text that was decoded already."""
+    if len(text) > SMALL and _is_too_much(text.encode()):
+        return Fault(TOO_MUCH)
+    try:
+        return tree(text)
+    except (RecursionError, MemoryError):
+        return Fault(TOO_DEEP)
+    except (SyntaxError, ValueError, OverflowError) as error:
+        return _mistake(text, error)
+
+
+def _is_too_much(data: bytes) -> bool:
+    return len(data) > SMALL and max(len(data.split()), len(data) - len(data.translate(None, SIGNS))) > MOST
 
 
 def rows(data: bytes) -> tuple[str, ...]:
@@ -165,10 +187,10 @@ def _named(name: str) -> str | Fault:
     return known.name
 
 
-def _all(handle: int, size: int) -> bytes:
+def _all(handle: int, size: int, largest: int) -> bytes:
     """Everything up to the limit, and one byte more to tell that there is more."""
     pieces = []
-    left = LARGEST + 1
+    left = largest + 1
     while left and (piece := os.read(handle, min(left, size + 1))):
         pieces.append(piece)
         left -= len(piece)
@@ -189,7 +211,7 @@ def _fault(data: bytes, declared: str, error: Exception) -> Fault:
         wrong = "" if start >= len(data) else f"the byte {data[start]:#04x} is not "
         return Fault(f"{wrong}{declared.upper()}", *_place(data[:start].decode(declared, "replace")))
     if isinstance(error, RecursionError | MemoryError):
-        return Fault("it is nested too deeply for Python's parser")
+        return Fault(TOO_DEEP)
     return _mistake(text.removeprefix("\ufeff"), error)
 
 

@@ -6,10 +6,12 @@ import hashlib
 import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from trainlint.source.journal import Answers, Dependencies, File, Journal, Kind, Query
+from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.summary import Module, absolute, summarize
-from trainlint.source.text import MISSING, Fault, parse, rows
+from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
 
 MOST_FILES = 48
 """Files that one reverse query may read."""
@@ -51,6 +53,7 @@ class Workspace:
         self.root, self.files, self.search, self.values, self._read = root, files, search, values, read
         self._known = frozenset(files)
         self._bytes: dict[str, bytes | Fault] = {}
+        self._notebooks: dict[str, Notebook] = {}
         self._modules: dict[str, Module | Fault] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._files: dict[str, list[str]] = {}
@@ -62,13 +65,14 @@ class Workspace:
         self.answers = Answers(self.journal)
 
     def data(self, path: str) -> bytes | Fault:
-        """The bytes of a file that a verdict reads."""
+        """What a file holds; of a notebook, its code."""
         self.journal.note(File(path))
         return self._data(path)
 
     def _data(self, path: str) -> bytes | Fault:
         if path not in self._bytes:
-            self._bytes[path] = self._read(path)
+            data = self._read(path)
+            self._bytes[path] = self._code(path, data) if path.endswith(NOTEBOOK) else data
         return self._bytes[path]
 
     def _text(self, path: str) -> bytes:
@@ -80,6 +84,13 @@ class Workspace:
         """Whether there is a file, readable or not."""
         data = self.data(path)
         return isinstance(data, bytes) or data.reason != MISSING
+
+    def _code(self, path: str, data: bytes | Fault) -> bytes | Fault:
+        notebook = data if isinstance(data, Fault) else opened(data)
+        if isinstance(notebook, Fault):
+            return notebook
+        self._notebooks[path] = notebook
+        return notebook.data
 
     def module(self, path: str) -> Module | Fault:
         self.journal.note(File(path))
@@ -94,8 +105,13 @@ class Workspace:
         data = self._data(path)
         if isinstance(data, Fault):
             return data
-        tree = parse(data, path)
-        return tree if isinstance(tree, Fault) else summarize(self._name(path), path, tree, rows(data))
+        if path in self._notebooks:
+            notebook = self._notebooks[path]
+            tree, faults = parsed(notebook)
+            module = summarize(self._name(path), path, tree, notebook.rows)
+            return replace(module, place=notebook.place, faults=faults)
+        read = parse(data, path)
+        return read if isinstance(read, Fault) else summarize(self._name(path), path, read, rows(data))
 
     def mentions(self, word: str, near: str) -> tuple[Module, ...]:
         """The modules whose text holds a word, in the order of the files.
@@ -303,6 +319,13 @@ class Workspace:
         if file != "__init__.py":
             parts.append(file.rpartition(".")[0] or file)
         return ".".join(parts)
+
+    def called(self, name: str) -> Iterator[Module]:
+        """Every file of a name, wherever it lies, ``MOST_FILES`` at most."""
+        paths = [path for path in self.files if os.path.basename(path) == f"{name}.py"]
+        for path in paths[:MOST_FILES]:
+            if isinstance(module := self.module(path), Module):
+                yield module
 
     def number(self, *key: object) -> int:
         """A small number for a key, the same one each time: frames are told apart by it."""

@@ -21,8 +21,8 @@ from trainlint.value import Integer, Step, Unknown
 
 T = TypeVar("T")
 
-MOST_WORLDS = 24
-"""A site with more paths than this is not judged: callers (at most 3) times alternatives (at most 8)."""
+MOST_WORLDS = 96
+"""A site with more paths than this is not judged; most are short, and the steps that they take together are bounded."""
 
 MOST_CALLERS = 3
 DEEPEST = 60
@@ -132,6 +132,8 @@ class World(ABC):
             self.budget.left = MOST_STEPS
         self.budget.left -= 1
         if key in self.running:
+            if self._is_carried():
+                raise Impossible
             self.lowest = min(self.lowest, self.running[key])
             return Unknown("it is defined in terms of itself")
         if depth >= DEEPEST or self.budget.left < 0:
@@ -152,6 +154,11 @@ class World(ABC):
         elif not depth:
             self.lowest = NOTHING_OPEN
         return value
+
+    def _is_carried(self) -> bool:
+        """Whether this path takes what an earlier turn of a loop left: the first turn, on another path, tells it."""
+        turns = (fork.answer for key, fork in self.path.forks.items() if key[:2] == ("branch", "loop"))
+        return not self.renews and any(turns)
 
     def force(self, thunk: Thunk) -> Thing:
         return thunk.known if thunk.known is not None else self.evaluate(thunk.node, thunk.frame)

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trainlint.facts import Layer, Loss, ReservedClass
+from trainlint.facts import Layer, Loss, ReservedClass, Targets
 from trainlint.knowledge import torchvision
+from trainlint.source import lookups
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, number_of, standing
-from trainlint.source.names import statement
-from trainlint.source.summary import Module, dotted, last
+from trainlint.source.summary import Module
 from trainlint.source.things import External, Tensor, Thunk
 from trainlint.source.world import World
 from trainlint.span import Span
@@ -135,7 +135,7 @@ def _labels_of(world: World, module: Module) -> Iterator[Written]:
                 named = {
                     key.value: value for key, value in zip(keys, values, strict=True) if isinstance(key, ast.Constant)
                 }
-                written = named.get("labels") if "boxes" in named else None
+                written = named.get("labels") if "boxes" in named and "scores" not in named else None
             case ast.Assign(targets=[target], value=value) if _key(target) == "labels" and _has_boxes(module, target):
                 written = value
             case _:
@@ -146,9 +146,9 @@ def _labels_of(world: World, module: Module) -> Iterator[Written]:
 
 
 def _has_boxes(module: Module, target: ast.expr) -> bool:
-    """Whether ``target["boxes"]`` is written or read where ``target["labels"]`` is written."""
-    scope = module.scope(target)
-    return any(_key(node) == "boxes" for node in ast.walk(scope))
+    """Whether this is a target: ``boxes`` are named where its ``labels`` are written, and no ``scores``."""
+    named = {_key(node) for node in ast.walk(module.scope(target))}
+    return "boxes" in named and "scores" not in named
 
 
 def _written(world: World, module: Module, node: ast.expr) -> Written | None:
@@ -186,7 +186,7 @@ def _is_on_an_arm(module: Module, node: ast.AST) -> bool:
 # The class of no object
 
 
-def no_object(world: World, loss: Loss, layer: Layer | Unknown, targets: Tensor) -> Iterator[ReservedClass]:
+def no_object(world: World, loss: Loss, layer: Layer | Unknown, targets: Targets) -> Iterator[ReservedClass]:
     """A target that is the last class wherever nothing was matched, while a label has that id too."""
     fill = targets.values[0] if targets.constant and len(targets.values) == 1 else None
     classes = _classes(layer, fill) if fill is not None else None
@@ -219,21 +219,7 @@ def _objects(world: World, classes: Integer, fill: Integer) -> Iterator[Written]
     table = fill.table or classes.table
     if table is None or not table.explicit or table.size != fill.number:
         return
-    looked_up = list(_lookups(world, table))
-    if looked_up and not any(moved for _, moved in looked_up):
+    step = lookups.unmoved(world, table)
+    if step is not None:
         numbers = [number for number, _ in table.entries]
-        step = looked_up[0][0]
         yield Written(min(numbers), max(numbers), step.where, (*table.evidence, step), table)
-
-
-def _lookups(world: World, table: Table) -> Iterator[tuple[Step, bool]]:
-    """Where the project looks up a label that only a run knows, and whether the id is moved there."""
-    word = table.name.rpartition(".")[2]
-    for module in world.workspace.mentions(word, table.where.path):
-        for node in () if module.is_test else (each for each in module.parents if isinstance(each, ast.Subscript)):
-            if last(node.value) != word or dotted(node.value) is None or not isinstance(node.ctx, ast.Load):
-                continue
-            thing = world.apart().evaluate(node, world.open_frame(module, node))
-            if isinstance(thing, Tensor) and any(ids.table == table for ids in thing.ids):
-                parent = module.parents.get(node)
-                yield module.step(statement(module, node)), isinstance(parent, ast.BinOp | ast.AugAssign)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainlint.facts import Fact, LabelledLayer, Layer, Service
+from trainlint.facts import Embedding, Fact, Job, LabelledLayer, Layer, Service
 from trainlint.knowledge import SIGNATURES, torch
-from trainlint.source import lookups
+from trainlint.source import jobs, lookups
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.labels import is_vocabulary, served
-from trainlint.source.linkers.site import Site, call_of, is_spelled, named, number_of, standing
+from trainlint.source.linkers.site import Site, call_of, lines, named, number_of, place_of, standing
 from trainlint.source.sift import PADDED
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World
-from trainlint.value import Integer, Table, Unknown
+from trainlint.value import Integer, Position, Proof, Table, Unknown
 
 EMBEDDING = "torch.nn.Embedding"
 HEADS = {name.rpartition(".")[2] for name in torch.LAYERS}
@@ -26,18 +26,19 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The embeddings of a file that are given a padding index by its name."""
     for node, _ in named(module, lambda word: word == "Embedding"):
         call = call_of(module, node)
-        if call is not None and is_spelled(module, call, PADDED):
+        if call is not None and PADDED.search(lines(module, call)):
             yield Site(call, module)
 
 
 def facts(world: World, site: Site) -> Iterator[Fact]:
     """What one embedding shows."""
     frame = standing(world, site)
-    made = world.evaluate(site.call, frame)
+    made = _made(world, site.module, site.call, frame)
     if not isinstance(made, Built) or made.what.name != EMBEDDING:
         return
     given = arguments(world, site.call, frame)
     padding, rows = (_number(world, argument(given, SIGNATURES[EMBEDDING].parameters, name)) for name in WANTED)
+    yield _padded(world, site, made, rows, padding, argument(given, SIGNATURES[EMBEDDING].parameters, "padding_idx"))
     if isinstance(padding, Integer) and isinstance(rows, Integer):
         table = lookups.table_behind(world, padding, site.module.path)
         if table is not None and is_vocabulary(table):
@@ -45,6 +46,33 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
 
 
 WANTED = ("padding_idx", "num_embeddings")
+
+
+def _padded(
+    world: World,
+    site: Site,
+    made: Built,
+    rows: Integer | Unknown,
+    padding: Integer | Unknown,
+    given: Thunk | Unknown | None,
+) -> Embedding:
+    """The embedding itself: what its padding index is for, as far as the project shows."""
+    layer = rows if isinstance(rows, Unknown) else Layer(made.label or made.name, rows, site.span)
+    job = None
+    if isinstance(layer, Layer) and isinstance(padding, Integer):
+        padding = padding + layer.classes if padding.number is not None and padding.number < 0 else padding
+        job = jobs.job(world, padding, layer) if padding.position(layer.classes) is Position.INSIDE else None
+        job = job if not isinstance(job, Job) or _holds(world, layer, job) else None
+    place = place_of(given, None, site)
+    return Embedding(site.span, place, None, (), (), layer, padding, job)
+
+
+def _holds(world: World, layer: Layer, job: Job) -> bool:
+    """An entry of a table is the id that its place says where no row is left for moving them, or nothing moves them."""
+    table = layer.classes.table
+    if job.proof is not Proof.TABLE or table is None or layer.classes.number == table.size:
+        return True
+    return lookups.unmoved(world, table) is not None
 
 
 def _number(world: World, given: Thunk | Unknown | None) -> Integer | Unknown:

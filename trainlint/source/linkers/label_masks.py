@@ -24,8 +24,10 @@ TRAINING = ("backward", "fit", "train", "training_step", "step")
 WORDS = ("pad", "eos", "eot")
 """What the name of a token says for which labels are looked at."""
 
-SCORES = ("logit", "score", "prob", "attn", "attention", "mask", "weight", "bias", "loss")
+SCORES = ("logit", "score", "prob", "attn", "attention", "mask", "weight", "bias", "loss", "pred", "generated")
 """What is filled with -100 and is no label."""
+
+LABELS = ("label", "target", "tgt")
 
 OPEN = Unknown("which token masks the labels is not known")
 
@@ -67,7 +69,7 @@ def _collates(module: Module, use: ast.expr) -> bool:
         case ast.keyword(arg=name):
             return name in COLLATING
         case ast.Call(func=func):
-            return isinstance(use, ast.Name) or func is not use
+            return isinstance(use, ast.Name) or (func is not use and last(func)[:1].isupper())
         case ast.Return():
             return True
     return False
@@ -335,14 +337,15 @@ def _by_number(world: World, fact: LabelMask, thing: Thing) -> LabelMask | None:
 
 
 def _is_label_mask(world: World, found: Masking, frame: Frame) -> bool:
-    """Whether what is written is the sentinel of labels, and not into scores."""
-    name = (dotted(found.target) or ast.unparse(found.target)).lower() if found.target is not None else ""
-    if any(word in name.rpartition(".")[2] for word in SCORES):
+    """Whether what is written is the sentinel of labels: -100 into anything but scores, another one into labels."""
+    spelled = ast.unparse(found.target).lower() if found.target is not None else ""
+    if any(word in spelled.rpartition(".")[2] for word in SCORES):
         return False
     value = world.evaluate(found.value, frame)
-    if isinstance(value, Integer):
-        return value.number == transformers.IGNORE_INDEX or (value.maximum is not None and -1000 < value.maximum < 0)
-    return "ignore" in last(found.value).lower()
+    if not isinstance(value, Integer):
+        return "ignore" in last(found.value).lower()
+    is_label = any(word in spelled for word in LABELS) and value.maximum is not None and value.maximum < 0
+    return is_label or value.number == transformers.IGNORE_INDEX
 
 
 def _judged(world: World, site: Site, tokenizer: str, fact: LabelMask) -> LabelMask | None:

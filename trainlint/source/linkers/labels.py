@@ -9,9 +9,9 @@ from dataclasses import replace
 from trainlint.facts import LabelledLayer, Layer, Loss, Service, Targets
 from trainlint.knowledge.roles import entry_role
 from trainlint.source import builtin
-from trainlint.source.linkers.site import Site, is_spelled, standing
+from trainlint.source.linkers.site import Site, lines, standing
 from trainlint.source.names import top
-from trainlint.source.sift import LOOKED_UP, PREDICTED
+from trainlint.source.sift import looks_up, predicts
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Constant, Entries, Frame, Items, Tensor
 from trainlint.source.world import World
@@ -87,8 +87,7 @@ def is_vocabulary(table: Table) -> bool:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where a file that predicts looks something up, by a number that it computes, in what the file itself names."""
-    text = "\n".join(module.rows).encode()
-    if not PREDICTED.search(text) or not LOOKED_UP.search(text):
+    if not predicts("\n".join(module.rows).encode()):
         return
     for node in module.parents:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_lookup(module, node):
@@ -100,18 +99,18 @@ def _is_lookup(module: Module, node: ast.Subscript) -> bool:
     root = (dotted(node.value) or "").partition(".")[0]
     if not isinstance(node.slice, ast.Name | ast.Call | ast.Subscript) or root not in top(module):
         return False
-    return is_spelled(module, node, LOOKED_UP)
+    return looks_up(lines(module, node))
 
 
 def facts(world: World, site: Site) -> Iterator[LabelledLayer]:
     """The layer whose prediction is looked up here."""
     node = site.node
     assert isinstance(node, ast.Subscript), "every site is a lookup"
-    table = _table(world.apart(), node, world.open_frame(site.module, node))
-    if table is None or _is_guarded(site.module, node):
+    if _table(world.apart(), node, world.open_frame(site.module, node)) is None or _is_guarded(site.module, node):
         return
-    index = world.evaluate(node.slice, standing(world, site))
-    if isinstance(index, Tensor) and index.sampled and isinstance(index.layer, Layer):
+    frame = standing(world, site)
+    index, table = world.evaluate(node.slice, frame), _table(world, node, frame)
+    if table is not None and isinstance(index, Tensor) and index.sampled and isinstance(index.layer, Layer):
         yield served(world, site.span, index.layer, table, Service.PREDICTIONS, (site.module.step(node),))
 
 

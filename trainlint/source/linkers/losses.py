@@ -144,32 +144,31 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     if fact is not None:
         yield fact
     if isinstance(fact, Loss) and known is not None:
-        yield from _labelled(world, known, fact)
-        yield from _reserved(world, known, fact)
+        yield from _about_labels(world, known, fact)
 
 
-def _labelled(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
-    """The tables of labels that the loss shows its layer to serve."""
-    index = loss.ignore_index
-    named = isinstance(index, Integer) and not _is_negative(index)
-    table = lookups.table_behind(world, index, loss.call.path) if named and isinstance(index, Integer) else None
-    if table is not None or (isinstance(loss.targets, Targets) and loss.targets.ids):
-        contract = _contract(applied)
-        logits = passed(applied, contract.logits[0], (contract.logits[1],))
-        thing = world.force(logits) if isinstance(logits, Thunk) else None
-        if not (isinstance(thing, Tensor) and thing.masked):
-            layer = layer_of(world, logits) if loss.layer is NOT_ASKED else loss.layer
-            yield from labels.of_loss(world, loss, layer, table)
-
-
-def _reserved(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
-    """The label that takes the class which targets have wherever nothing was matched."""
+def _about_labels(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
+    """The tables of labels that the loss shows its layer to serve, and a label that takes the class of nothing."""
+    index, targets = loss.ignore_index, loss.targets
+    table = None
+    if isinstance(index, Integer) and not _is_negative(index):
+        table = lookups.table_behind(world, index, loss.call.path)
+    looked_up, filled = isinstance(targets, Targets) and targets.ids, isinstance(targets, Targets) and targets.constant
+    if table is None and not looked_up and not filled:
+        return
     contract = _contract(applied)
-    given = passed(applied, contract.target[0], (contract.target[1],))
-    thing = world.force(given) if isinstance(given, Thunk) else None
-    if isinstance(thing, Tensor) and thing.constant:
-        layer = _layer(world, applied, contract) if loss.layer is NOT_ASKED else loss.layer
-        yield from detectors.no_object(world, loss, layer, thing)
+    logits = passed(applied, contract.logits[0], (contract.logits[1],))
+    for (layer, masked), _ in worlds(world.beneath, lambda inner: _emitted(inner, logits), MOST_BENEATH):
+        if not masked:
+            yield from labels.of_loss(world, loss, layer, table)
+        if filled and isinstance(targets, Targets):
+            yield from detectors.no_object(world, loss, layer, targets)
+
+
+def _emitted(world: World, logits: Thunk | Unknown | None) -> tuple[Layer | Unknown, bool]:
+    """The layer that makes the logits, and whether some of its classes may be shut out."""
+    thing = world.force(logits) if isinstance(logits, Thunk) else None
+    return layer_of(world, logits), isinstance(thing, Tensor) and thing.masked
 
 
 def _inherited(world: World, site: Site, frame: Frame) -> Iterator[Fact]:
@@ -243,8 +242,10 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     appended = dict.fromkeys(value for thing in traced for value in thing.appended)
     one = traced[0] if len(traced) == 1 else Tensor()
     ids = tuple(dict.fromkeys(each for thing in traced for each in thing.ids)) if all(t.ids for t in traced) else ()
-    steps = traced[0].evidence
-    return Targets(tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), steps, one.drawn, ids)
+    return Targets(
+        tuple(values), tuple(appended), one.lowest, one.highest, tuple(fills), traced[0].evidence, one.drawn, ids,
+        all(thing.constant for thing in traced),
+    )  # fmt: skip
 
 
 def _contract(applied: Applied) -> Contract:

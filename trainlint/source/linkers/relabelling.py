@@ -18,6 +18,7 @@ from trainlint.value import Step, Unknown
 
 TRAINERS = {name.rpartition(".")[2] for name in transformers.TRAINERS}
 LOADER = "torch.utils.data.DataLoader"
+KEYS = ("labels", "input_ids")
 CALLS = ("__call__", "torch_call")
 
 
@@ -85,19 +86,18 @@ def _of_class(world: World, cls: Class) -> tuple[Step, ...] | None:
 
 def _of_function(module: Module, function: ast.AST) -> tuple[Step, ...] | None:
     """The lines that put ids into ``labels``, in a function that reads no labels and masks nothing but padding."""
-    words = [node for node in ast.walk(function) if isinstance(node, ast.Constant) and node.value == "labels"]
-    found: list[Step] = []
-    for word in words:
-        value = _stored(module, word)
-        if value is None or not _is_of_ids(function, value, 0):
-            return None
-        found.append(module.step(value))
+    words = [node for node in ast.walk(function) if isinstance(node, ast.Constant) and node.value in KEYS]
+    stored = [(word.value, _stored(module, word)) for word in words]
+    found = [value for key, value in stored if key == "labels"]
+    ids = {ast.dump(_copied(function, value)) for key, value in stored if key == "input_ids" and value is not None}
+    if not found or any(value is None or not _is_of_ids(_copied(function, value), ids) for value in found):
+        return None
     slices = (
         node for node in ast.walk(function) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     )
     if any(isinstance(node.slice, ast.Slice | ast.Tuple) for node in slices):
         return None
-    return tuple(found) or None
+    return tuple(module.step(value) for value in found if value is not None)
 
 
 def _stored(module: Module, word: ast.Constant) -> ast.expr | None:
@@ -111,21 +111,26 @@ def _stored(module: Module, word: ast.Constant) -> ast.expr | None:
     return None
 
 
-def _is_of_ids(function: ast.AST, value: ast.expr, depth: int) -> bool:
-    """Whether a value is a copy of the ids, under a name of the function too."""
+def _is_of_ids(value: ast.expr, ids: set[str]) -> bool:
+    """Whether a value is what stands under ``input_ids``, in the batch or in what the function makes."""
     match value:
-        case ast.Call(func=ast.Attribute(value=inner, attr="clone" | "copy" | "detach")):
-            return _is_of_ids(function, inner, depth)
-        case ast.Call(func=func, args=[inner]) if last(func) in ("deepcopy", "copy", "clone"):
-            return _is_of_ids(function, inner, depth)
         case ast.Subscript(slice=ast.Constant(value="input_ids")) | ast.Attribute(attr="input_ids"):
             return True
-        case ast.Name(id="input_ids"):
-            return True
-        case ast.Name(id=name) if depth < 3:
+    return ast.dump(value) in ids
+
+
+def _copied(function: ast.AST, value: ast.expr, seen: frozenset[str] = frozenset()) -> ast.expr:
+    """What a value is a copy of; a variable stands for itself where it is made of something else."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=inner, attr="clone" | "copy" | "detach")):
+            return _copied(function, inner, seen)
+        case ast.Call(func=func, args=[inner]) if last(func) in ("deepcopy", "copy", "clone"):
+            return _copied(function, inner, seen)
+        case ast.Name(id=name) if name not in seen:
             made = [node.value for node in ast.walk(function) if isinstance(node, ast.Assign) and _binds(node, name)]
-            return len(made) == 1 and _is_of_ids(function, made[0], depth + 1)
-    return False
+            inner = _copied(function, made[0], seen | {name}) if len(made) == 1 else value
+            return inner if isinstance(inner, ast.Name | ast.Subscript | ast.Attribute) else value
+    return value
 
 
 def _binds(node: ast.Assign, name: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -90,9 +89,9 @@ def _is_class(node: ast.expr) -> bool:
     return last(node)[:1].isupper()
 
 
-def is_spelled(module: Module, node: ast.expr, pattern: re.Pattern[bytes]) -> bool:
-    """Whether the lines of a node hold what files are sifted by."""
-    return pattern.search("\n".join(module.rows[node.lineno - 1 : node.end_lineno]).encode()) is not None
+def lines(module: Module, node: ast.expr) -> bytes:
+    """The lines of a node, to sift it as files are sifted."""
+    return "\n".join(module.rows[node.lineno - 1 : node.end_lineno]).encode()
 
 
 def callable_of(call: ast.Call) -> ast.expr:

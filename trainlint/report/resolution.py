@@ -1,0 +1,338 @@
+"""What the reader believes, for people and for programs: a resolution in, lines of styled pieces or JSON text out.
+
+Each fact is told as rows, one for each thing that it holds; both forms are made of the same rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
+
+from trainlint import __version__
+from trainlint.facts import Activation, CtcLoss, Fact, Job, Layer, Loss, LossInput, Metric, Targets, Unjudged
+from trainlint.finding import Finding
+from trainlint.report import place, reason
+from trainlint.report.structured import VERSION, located
+from trainlint.report.text import LABEL, STYLES, Line, lined_up, place_of, printable
+from trainlint.span import Span
+from trainlint.value import Integer, Position, Proof, Settled, Step, Unknown, Worth
+
+VERDICTS = {"safe": "bold green", "flagged": "bold red", "not judged": "bold yellow"}
+KNOWN_BY = {Proof.USE: "by its use", Proof.TABLE: "by its table", Proof.NAME: "by its name alone"}
+OWN = {field.name for field in fields(Fact)}
+WIDTH, WIDEST_NAME = 9, 32
+"""Of the columns of labels and of names; what is longer pushes its own line to the right."""
+
+MOST_WAYS = 6
+"""Ways to one site that anybody wants to read."""
+
+DEFAULT = ", PyTorch's default"
+UNSEEN, OPEN = "-", "?"
+"""Stand where nothing is observed, and where nobody knows."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """One call, its verdict, all that is known of it on each way there, what is reported of it, and what stays open."""
+
+    call: Span
+    verdict: str
+    facts: tuple[Fact, ...]
+    findings: tuple[Finding, ...]
+    unjudged: tuple[Unjudged, ...]
+
+    @property
+    def title(self) -> str:
+        """What is called there."""
+        names = (getattr(fact, "function", "") or getattr(fact, "by", "") for fact in self.facts)
+        return next(filter(None, names), type(self.facts[0]).__name__.lower())
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The sites that a place takes part in, what each name in its row is worth, and what kept files from being read."""
+
+    sites: tuple[Site, ...] = ()
+    names: tuple[Settled, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that a fact holds: what it is, what is known of it, the lines behind it, or why it stays open."""
+
+    label: str
+    text: str = ""
+    chain: tuple[Step, ...] = ()
+    assumed: tuple[Step, ...] = ()
+    why: Unknown | None = None
+    number: int | None = None
+
+
+def as_text(resolution: Resolution, folder: str) -> Iterator[Line]:
+    """Each site with its rows, then each name of the line that was asked for."""
+    for site in resolution.sites:
+        yield (*place_of(site.call, folder), ("", f"{site.title}: "), (VERDICTS[site.verdict], site.verdict))
+        yield from _said(site)
+        for row in _rows(site):
+            yield from _labelled(row.label, WIDTH, row, folder)
+        yield ()
+    for line, names in groupby(resolution.names, lambda name: place(name.where, folder).rpartition(":")[0]):
+        yield ((LABEL, line), ("", ":"))
+        yield from _names(list(names), folder)
+    if not (resolution.sites or resolution.names):
+        yield (("", "nothing to resolve here"),)
+
+
+def as_table(resolution: Resolution, folder: str) -> Iterator[Line]:
+    """One line for each site: the head, the loss, what it skips and where that stands."""
+    head = ("head", "classes", "loss", "skips", "position", "dtype", "verdict", "place")
+    lines = [head, *(_columns(site, folder) for site in resolution.sites)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    for line in lines:
+        *cells, verdict, where = [f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)]
+        style = next((VERDICTS[each] for each in VERDICTS if verdict.startswith(each)), LABEL)
+        yield ("", printable("  ".join([*cells, ""]))), (style, verdict), (LABEL, f"  {where}".rstrip())
+
+
+def as_json(resolution: Resolution, folder: str) -> str:
+    """The same as one object; a place is what it is in the JSON of ``check``."""
+    names = [
+        {"name": name.name, **located(name.where, folder), "worth": [_worth(each, folder) for each in name.worths]}
+        for name in resolution.names
+    ]
+    document = {
+        "version": VERSION,
+        "tool": f"trainlint {__version__}",
+        "sites": [_site(site, folder) for site in resolution.sites],
+        "names": names,
+        "faults": list(resolution.faults),
+    }
+    return json.dumps(document, indent=1)
+
+
+def _said(site: Site) -> Iterator[Line]:
+    for finding in site.findings:
+        style = STYLES[finding.severity]
+        yield ("", "  "), (style, f"{finding.severity.value} {finding.code}"), ("", f" {printable(finding.message)}")
+    for each in site.unjudged:
+        why = printable(reason(each.why))
+        yield ("", "  "), (VERDICTS["not judged"], "not judged"), ("", f" {each.question}: {why}")
+
+
+def _names(names: Sequence[Settled], folder: str) -> Iterator[Line]:
+    """Names of one line, one below the other; a name has several values where callers or branches differ."""
+    widest = max(len(name.name) for name in names)
+    width = min(max(widest + 2, WIDTH + 2), WIDEST_NAME)
+    for name in names:
+        for worth in name.worths:
+            row = Row("", worth.text, worth.chain, worth.assumed, worth.why)
+            yield from _labelled(printable(name.name), width, row, folder)
+            if worth.context:
+                yield from _labelled("  through", width, Row("", chain=worth.context), folder)
+
+
+def _labelled(label: str, width: int, row: Row, folder: str) -> Iterator[Line]:
+    """A row, its first column this wide; lines of evidence that are all there is to say stand beside the label."""
+    text = row.text
+    if row.why is not None:
+        text = f"{text}{', ' if text else ''}not known: {reason(row.why)}"
+    if text:
+        yield (LABEL, f"  {label:<{width}}"), ("", f"{'  ' if len(label) >= width else ''}{printable(text)}")
+    indent, beside = ("  ", "") if text else ("", label)
+    for before, steps in ((beside, row.chain), ("  assumed", row.assumed)):
+        for line in lined_up(steps, folder):
+            yield (LABEL, f"  {before:<{width}}"), ("", f"{indent}{printable(line)}")
+            before = ""
+
+
+def _rows(site: Site) -> Iterator[Row]:
+    """The rows of every way to a site; what two ways share is said once."""
+    ways: dict[tuple[tuple[Step, ...], tuple[Step, ...]], list[Fact]] = {}
+    for fact in site.facts:
+        ways.setdefault((fact.context, fact.branch), []).append(fact)
+    said: set[Row] = set()
+    for (context, branch), facts in list(ways.items())[:MOST_WAYS]:
+        yield from (Row(label, chain=steps) for label, steps in (("through", context), ("where", branch)) if steps)
+        rows = dict.fromkeys(row for fact in facts for row in _of(fact) if row not in said)
+        said.update(rows)
+        yield from rows
+    if len(ways) > MOST_WAYS:
+        yield Row("...", f"{len(ways) - MOST_WAYS} more ways lead here")
+
+
+def _of(fact: Fact) -> Iterator[Row]:
+    """The rows of one fact."""
+    match fact:
+        case Loss():
+            yield _layer(fact.layer)
+            yield _index("skips", fact.ignore_index, fact.position, DEFAULT if fact.is_default else "")
+            yield from _job(fact.end_of_texts or fact.job)
+            yield from _targets(fact.targets)
+            yield Row("dtype", UNSEEN)
+        case CtcLoss():
+            yield _layer(fact.layer)
+            yield _index("blank", fact.blank, fact.position, DEFAULT if fact.is_default else "")
+            yield from _job(fact.job)
+            yield Row("dtype", UNSEEN)
+        case Metric():
+            yield _layer(fact.layer)
+            yield _number("declared", fact.declared)
+            yield _index("skips", fact.ignore_index, fact.position, "")
+            yield from _job(fact.job)
+        case LossInput():
+            yield _input(fact)
+        case _:
+            yield from _fields(fact)
+
+
+def _layer(layer: Layer | Unknown) -> Row:
+    if isinstance(layer, Unknown):
+        return Row("head", why=layer)
+    classes = layer.classes
+    text = f"{layer.name}, {classes} classes"
+    return Row("head", text, layer.evidence, classes.assumed, number=classes.number)
+
+
+def _number(label: str, number: Integer | Unknown) -> Row:
+    if isinstance(number, Unknown):
+        return Row(label, why=number)
+    return Row(label, str(number), number.evidence, number.assumed, number=number.number)
+
+
+def _index(label: str, index: Integer | Unknown, position: Position | Unknown, given: str) -> Row:
+    row = _number(label, index)
+    if isinstance(index, Unknown):
+        return row
+    stands = "position open" if isinstance(position, Unknown) else position.value
+    return replace(row, text=f"{row.text}{given}, {stands}")
+
+
+def _job(job: Job | Unknown | None) -> Iterator[Row]:
+    if isinstance(job, Unknown):
+        yield Row("class", why=job)
+    elif job is not None:
+        yield Row("class", f"{job.title}: {job.role.value}, {KNOWN_BY[job.proof]}", job.evidence)
+
+
+def _targets(targets: Targets | Unknown) -> Iterator[Row]:
+    if isinstance(targets, Unknown):
+        yield Row("targets", why=targets)
+        return
+    parts = []
+    if targets.lowest is not None and targets.highest is not None:
+        parts.append(f"{targets.lowest} to {targets.highest}{', drawn at random' if targets.drawn else ''}")
+    if targets.values:
+        parts.append(f"of {', '.join(map(str, targets.values))}")
+    if targets.appended:
+        parts.append(f"closed by {', '.join(map(str, targets.appended))}")
+    parts += [f"{fill.how} {fill.value}" for fill in targets.fills]
+    fills = tuple(Step(f"{fill.how} {fill.value}", fill.where) for fill in targets.fills)
+    yield Row("targets", "; ".join(parts) or "traced, their values are not known", (*targets.evidence, *fills))
+
+
+def _input(fact: LossInput) -> Row:
+    wants = f"the loss wants {fact.wants.value}"
+    if isinstance(fact.reaches, Unknown):
+        return Row("input", wants, why=fact.reaches)
+    return Row("input", f"{_meant(fact.reaches)}; {wants}", (fact.reaches.step,), number=fact.classes)
+
+
+def _meant(activation: Activation) -> str:
+    return f"{activation.form.value} {'of' if activation.is_layer else 'by'} {activation.name}"
+
+
+def _fields(fact: Fact) -> Iterator[Row]:
+    """A fact that has no words of its own here: its fields as they are called."""
+    for field in fields(fact):
+        value: object = getattr(fact, field.name)
+        if field.name in OWN or not value:
+            continue
+        match value:
+            case Unknown():
+                yield Row(field.name, why=value)
+            case Integer():
+                yield _number(field.name, value)
+            case tuple() if all(isinstance(each, Step) for each in value):
+                yield Row(field.name, chain=value)
+            case _:
+                yield Row(field.name, str(value), getattr(value, "evidence", ()))
+
+
+def _columns(site: Site, folder: str) -> tuple[str, ...]:
+    """What an inventory says of a site, by the first way that leads there."""
+    name, classes = _head(site)
+    index, position = _sentinel(site)
+    codes = dict.fromkeys(finding.code for finding in site.findings)
+    verdict = " ".join([site.verdict, *codes])
+    return name, classes, site.title, index, position, UNSEEN, verdict, place(site.call, folder)
+
+
+def _head(site: Site) -> tuple[str, str]:
+    """The layer and its classes: as the loss knows it, else as its input shows it."""
+    for fact in site.facts:
+        layer = getattr(fact, "layer", None)
+        if isinstance(layer, Layer):
+            return layer.name, str(layer.classes)
+    for fact in site.facts:
+        if isinstance(fact, LossInput) and isinstance(fact.reaches, Activation):
+            return fact.reaches.name, str(fact.classes or OPEN)
+    return OPEN, OPEN
+
+
+def _sentinel(site: Site) -> tuple[str, str]:
+    """What is skipped, and where that stands."""
+    for fact in site.facts:
+        if isinstance(fact, Loss | CtcLoss | Metric):
+            index = fact.blank if isinstance(fact, CtcLoss) else fact.ignore_index
+            position = fact.position
+            return (
+                OPEN if isinstance(index, Unknown) else str(index),
+                OPEN if isinstance(position, Unknown) else position.value,
+            )
+    return UNSEEN, UNSEEN
+
+
+def _site(site: Site, folder: str) -> dict[str, object]:
+    return {
+        **located(site.call, folder),
+        "what": site.title,
+        "verdict": site.verdict,
+        "findings": [_finding(each) for each in site.findings],
+        "unjudged": [{"what": each.question, **_why(each.why)} for each in site.unjudged],
+        "ways": [_way_of(fact, folder) for fact in site.facts],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {"code": finding.code, "severity": finding.severity.value, "message": finding.message}
+
+
+def _way_of(fact: Fact, folder: str) -> dict[str, object]:
+    rows = {row.label: _known(row, folder) for row in _of(fact)}
+    return {"through": _chain(fact.context, folder), "where": _chain(fact.branch, folder), **rows}
+
+
+def _known(row: Row, folder: str) -> dict[str, object]:
+    worth = Worth(row.text, row.why, row.chain, row.assumed)
+    return {**_worth(worth, folder), "number": row.number}
+
+
+def _worth(worth: Worth, folder: str) -> dict[str, object]:
+    return {
+        "text": worth.text,
+        **_why(worth.why),
+        "chain": _chain(worth.chain, folder),
+        "assumed": _chain(worth.assumed, folder),
+        "through": _chain(worth.context, folder),
+    }
+
+
+def _why(why: Unknown | None) -> dict[str, object]:
+    return {"why": why.reason if why else None, "settle": (why.settle or None) if why else None}
+
+
+def _chain(steps: Iterable[Step], folder: str) -> list[dict[str, object]]:
+    return [{"message": step.text, **located(step.where, folder)} for step in steps]
