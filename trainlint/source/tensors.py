@@ -14,6 +14,7 @@ from trainlint.source import (
     builtin,
     choices,
     command_line,
+    factories,
     files,
     hydra,
     lookups,
@@ -109,7 +110,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call, choices.call):
+    for known in (files.call, settings.call, hydra.call, choices.call, factories.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -342,13 +343,16 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     assert isinstance(built.what, External)
     name = built.what.name
     if name in torch.LAYERS:
-        return Tensor(layer_made(world, built), torch.LAYERS[name][1], activation=_raw(built))
+        return Tensor(layer_made(world, built), torch.LAYERS[name][1], activation=factories.raw(built))
     if name in torch.KEEPS_CLASSES or name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
         return _passed_on(world, built, world.force(given.positional[0]) if given.positional else Tensor())
     if name == "torch.nn.Sequential":
         return _through(world, built, given, node, frame)
     if name == "torch.nn.Embedding":
         return Tensor(Unknown("an embedding makes it"))
+    found = factories.apply(world, built, given, node, frame)
+    if found is not None:
+        return found
     why = Unknown(f"what {built.label or built.name} returns is not known", built.label)
     return Opaque(f"{built.label or built.name}()", f"{id(built.node)}()@{id(node)}#{frame.number}", why, node=node)
 
@@ -362,13 +366,6 @@ def _passed_on(world: World, built: Built, thing: Thing) -> Thing:
         return _kept_by(built.what.name, thing)
     tensor = thing if isinstance(thing, Tensor) else Tensor()
     return tensor.but(dim=None, activation=activations.along(tensor, lambda _: None))
-
-
-def _raw(built: Built) -> Activation | None:
-    """What a layer puts out, before anything has been done to it."""
-    if not isinstance(built.node, ast.expr):
-        return None
-    return Activation(built.label or built.name, Form.LOGITS, built.frame.step(built.node))
 
 
 def _behind(world: World, built: Built, tensor: Tensor) -> Tensor:
