@@ -719,6 +719,7 @@ def part(world: World, value: Thing, place: int, node: ast.expr) -> Thing:
 
 def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> Thing:
     """``value[...]``: an entry, an element, a slice of a tensor."""
+    value = builtin.written(value)
     match value:
         case Tensor():
             return _sliced(world, value, node, frame)
@@ -811,6 +812,8 @@ def _slice_of_items(world: World, value: Thing, cut: ast.Slice, frame: Frame) ->
         return Unknown("a slice with open ends")
     if isinstance(value, Items) and value.whole:
         return replace(value, elements=value.elements[slice(*numbers)], name="")
+    if isinstance(value, Constant) and isinstance(value.value, str) and 0 not in numbers[2:]:
+        return replace(value, value=value.value[slice(*numbers)], name="")
     return Unknown("a slice of something open")
 
 
