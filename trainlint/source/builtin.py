@@ -329,7 +329,7 @@ def _padded(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Tensor 
         return None
     where = runs[0].element.frame.module.span(runs[0].node)
     fills = rest.fills if isinstance(rest, Tensor) else ()
-    return Tensor(fills=(*fills, Fill(value, where, "filled up with")))
+    return Tensor(fills=(*fills, Fill(value, where, "filled up with", first=left in runs)))
 
 
 def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing:
