@@ -8,18 +8,23 @@ program says so, and the test fails on the day when it is right.
 from __future__ import annotations
 
 import json
+import os
+import string
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+import astroid
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trainlint.facts import Loss
-from trainlint.source import Project, observe, sites
+from trainlint.source import Project, observe, second, sites
+from trainlint.testing import findings
 from trainlint.value import Integer, Unknown
 
 PROGRAMS = Path(__file__).with_name("programs.txt")
@@ -122,7 +127,9 @@ CONTAINERS = {"words": ["a", "b", "c"], "ids": {"a": 5, "b": 2}, "pair": (8, 6),
 LEAVES = st.one_of(
     st.integers(-3, 12).map(lambda number: f"({number})"),
     st.sampled_from([*NAMES, "ids['a']", "ids.get('b', 9)", "ids.get('q', 9)", "pair[0]", "pair[-1]"]),
-    st.sampled_from(["len(words)", "len(ids)", "len(text)", "len({*()})", "len(pair[1:])", "words.index('b')"]),
+    st.sampled_from(
+        ["len(words)", "len(ids)", "len(text)", "len({*()})", "len(b'abc')", "len(pair[1:])", "words.index('b')"]
+    ),
 )
 OPERATORS = st.sampled_from(["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "**", " and ", " or ", "/"])
 COMPARISONS = st.sampled_from(["<", "<=", "==", "!=", ">", ">="])
@@ -161,7 +168,7 @@ def worth(expressions: list[str], folder: Path) -> list[int | None]:
     constants = "".join(f"{name} = {value!r}\n" for name, value in {**NAMES, **CONTAINERS}.items())
     calls = "".join(f"F.cross_entropy(logits, targets, ignore_index={each})\n" for each in expressions)
     path = str(folder / "train.py")
-    Path(path).write_text(f"import torch.nn.functional as F\n{constants}{calls}")
+    Path(path).write_text(f"import string, torch.nn.functional as F\n{constants}{calls}")
     project = Project(str(folder), (path,))
     losses = sorted(observe(project, (path,)).of(Loss), key=lambda loss: loss.call.row)
     first = 2 + len(NAMES) + len(CONTAINERS)
@@ -174,7 +181,7 @@ def worth(expressions: list[str], folder: Path) -> list[int | None]:
 
 def truth(expression: str) -> int | float | None:
     try:
-        value = eval(expression, {**NAMES, **CONTAINERS})
+        value = eval(expression, {"string": string, **NAMES, **CONTAINERS})
     except (ArithmeticError, ValueError, IndexError, TypeError, MemoryError):
         return None
     return value if isinstance(value, int | float) else None
@@ -188,6 +195,91 @@ def test_a_closed_expression_is_worth_what_python_makes_of_it(
     numbers = worth(expressions, tmp_path_factory.getbasetemp())
     for expression, number in zip(expressions, numbers, strict=True):
         assert number is None or number == truth(expression), expression
+
+
+# Texts, and the second opinion
+
+WHOLE = st.integers(-3, 4).map(str)
+PLAIN_TEXTS = ["'ab'", "''", "text", "words[1]", "string.digits", "string.ascii_letters", "string.printable"]
+TEXTS = st.recursive(
+    st.sampled_from(PLAIN_TEXTS),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda parts: f"({parts[0]} + {parts[1]})"),
+        st.tuples(inner, WHOLE).map(lambda parts: f"({parts[0]} * {parts[1]})"),
+        st.tuples(inner, WHOLE, WHOLE).map(lambda parts: f"{parts[0]}[{parts[1]}:{parts[2]}]"),
+        st.tuples(inner, WHOLE).map(lambda parts: f"{parts[0]}[:{parts[1]}]"),
+    ),
+    max_leaves=4,
+)
+
+
+def astroid_says(expression: str) -> int | None:
+    """What astroid makes of an expression, if it is one number."""
+    constants = "".join(f"{name} = {value!r}\n" for name, value in {**NAMES, **CONTAINERS}.items())
+    node = astroid.parse(f"import string\n{constants}asked = {expression}\n").body[-1].value
+    try:
+        values = list(node.infer())
+    except (astroid.AstroidError, RecursionError):
+        return None
+    value = getattr(values[0], "value", None) if len(values) == 1 else None
+    return value if isinstance(value, int) else None
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(TEXTS, min_size=4, max_size=4))
+def test_the_length_of_a_text_is_what_python_makes_of_it_and_astroid_knows_no_more(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    expressions = [f"len({each})" for each in texts]
+    numbers = worth(expressions, tmp_path_factory.getbasetemp())
+    for expression, number in zip(expressions, numbers, strict=True):
+        right = truth(expression)
+        assert number is None or number == right, expression
+        assert number is not None or astroid_says(expression) != right, expression
+
+
+SMALL_MODULES = sorted(
+    path.stem
+    for path in Path(os.__file__).parent.glob("*.py")
+    if path.stat().st_size <= second.LARGEST and path.stem in sys.stdlib_module_names and path.stem[0] != "_"
+)
+
+
+def test_a_text_of_pythons_library_is_the_one_that_python_has() -> None:
+    known = {name: second.text(f"string.{name}") for name in vars(string) if not name.startswith("__")}
+    assert {name for name, text in known.items() if text} >= {"digits", "printable", "whitespace", "ascii_letters"}
+    assert all(text in (None, getattr(string, name)) for name, text in known.items())
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in SMALL_MODULES if name in sys.stdlib_module_names and name[0] != "_"]
+)
+def test_no_other_module_of_the_library_is_told_wrong(module: str) -> None:
+    if module in {"this", "antigravity", "idlelib"} or module in second.PLATFORM:
+        pytest.skip("importing it does something")
+    try:
+        there = import_module(module)
+    except ImportError:
+        pytest.skip("not for this system")
+    for name in vars(there):
+        assert second.text(f"{module}.{name}") in (None, getattr(there, name)), name
+
+
+def test_without_the_second_opinion_its_fixture_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(__file__).parent.parent / "fixtures" / "sentinel_collision" / "bad_letters_of_the_standard_library"
+    assert findings(folder)
+    monkeypatch.setattr(second, "text", lambda name: None)
+    assert not findings(folder)
+
+
+def test_a_file_that_is_called_like_a_module_of_the_library_is_the_projects_own(tmp_path: Path) -> None:
+    (tmp_path / "string.py").write_text("digits = 'ab'\n")
+    (tmp_path / "train.py").write_text(
+        "import string\nimport torch.nn.functional as F\nF.cross_entropy(x, y, ignore_index=len(string.digits))\n"
+    )
+    files = (str(tmp_path / "string.py"), str(tmp_path / "train.py"))
+    (loss,) = observe(Project(str(tmp_path), files), files).of(Loss)
+    assert _exact(loss.ignore_index) == 2
 
 
 def test_plain_expressions_are_not_given_up(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def test_one_class_more_counts_where_every_target_is_known() -> None:
         replace(labelled(9), layer=OPEN),
         labelled(1),
         labelled(4, service=Service.PREDICTIONS),
+        labelled(4, service=Service.SENTINEL),
+        labelled(replace(Integer.exact(9), table=of_size(9)), service=Service.SENTINEL),
         labelled(4, Table("TAGS", (*TAGS.entries[:4], (4, "<pad>")), 5, TABLE)),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from trainlint.check import Request, check
+from trainlint.config import Layer
 from trainlint.rule import Rule, installed
 
 RULES = list(installed().values())
@@ -22,12 +23,13 @@ def example(rule: Rule, heading: str) -> str:
     return textwrap.dedent(body[1])
 
 
-def codes(text: str, folder: Path) -> set[str]:
-    """The codes found in a project that is this one text."""
+def codes(text: str, folder: Path, rule: Rule) -> set[str]:
+    """The codes found in a project that is this one text; the rule runs, even if it is off."""
     folder.mkdir()
     file = folder / "train.py"
     file.write_text(text)
-    return {finding.code for finding in check(Request((str(file),), str(folder), isolated=True)).findings}
+    layer = Layer("the test", str(folder), {"extend-select": [rule.code]})
+    return {finding.code for finding in check(Request((str(file),), str(folder), (layer,), isolated=True)).findings}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.code))
@@ -53,9 +55,9 @@ def test_page_shows_a_bad_and_a_good_example(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: str(rule.code))
 def test_bad_example_fires_exactly_its_code(rule: Rule, tmp_path: Path) -> None:
-    assert codes(example(rule, "Bad"), tmp_path / "bad") == {rule.code}
+    assert codes(example(rule, "Bad"), tmp_path / "bad", rule) == {rule.code}
 
 
 @pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: str(rule.code))
 def test_good_example_is_silent(rule: Rule, tmp_path: Path) -> None:
-    assert codes(example(rule, "Good"), tmp_path / "good") == set()
+    assert codes(example(rule, "Good"), tmp_path / "good", rule) == set()

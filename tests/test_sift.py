@@ -194,6 +194,12 @@ USES = (
     "class OwnLoss(nn.Module):\n    def __init__(self, pad_id=7):\n        self.pad_id = pad_id\n"
     "    def forward(self, x, y):\n        return -x.log_softmax(-1).gather(-1, y).mean()",
     "print(c.NAMES[c.predicted(x).item()])",
+    "z = c.head(x)[..., :STOP].argmax(-1)\nprint(z == STOP)",
+    "z = head(x)\nz[..., STOP:] = -float('inf')\nprint(z.argmax(-1) == STOP)",
+    "F.one_hot(nn.utils.rnn.pad_sequence(target, padding_value=-1))",
+    "labels = nn.utils.rnn.pad_sequence(y, padding_value=-1)\nz = x[labels]",
+    "right = target == 1\nloss = (x * right).sum() / right.sum()",
+    "right = y_target == 1\nloss = x[right].mean()",
     "head = nn.Linear(4, 8)",
     "STOP = 7",
 )

@@ -109,13 +109,16 @@ class Fill:
 
     ``how`` completes "targets are ... 0": ``padded by pad_sequence with``, ``overwritten with``; it begins with
     ``padded`` where the operation itself is padding. ``built`` is the construction of the wrapper whose own default
-    decides what the loss skips. A loss that is masked or weighted by hand has no fills.
+    decides what the loss skips. A loss that is masked or weighted by hand has no fills. ``first`` says that it stands
+    before the answers, ``cut`` that the end is cut off behind it, so that no answer may be left.
     """
 
     value: Integer
     where: Span
     how: str
     built: Span | None = None
+    first: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -495,6 +498,38 @@ class UnusedSentinel(Fact):
     kept: Step
     value: Integer | Unknown
     function: str
+
+
+@dataclass(frozen=True)
+class ClassCut(Fact):
+    """Logits that lose a class which has a job: a slice that ends before it, or minus infinity written over it."""
+
+    layer: Layer
+    lost: Integer
+    job: Job
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class SentinelIndex(Fact):
+    """An index that holds a negative sentinel: what it is given to, empty for a subscript, and what put it there."""
+
+    function: str
+    fill: Fill
+
+
+@dataclass(frozen=True)
+class EmptyMean(Fact):
+    """A mean that is trained on and may be taken over nothing.
+
+    ``mask`` is what leaves the places, ``why`` completes "the mask ...", ``evidence`` are the lines that show it.
+    ``by_hand`` says that a sum is divided by a sum; PyTorch's own mean over nothing is NaN too, with a zero gradient.
+    """
+
+    mask: str
+    why: str
+    evidence: tuple[Step, ...]
+    by_hand: bool
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trainlint.check import Request, check
+from trainlint.config import Layer
 from trainlint.finding import Finding, Severity
+from trainlint.rule import installed
 from trainlint.source import cells
 from trainlint.source.text import NOTEBOOK
 
@@ -66,9 +68,11 @@ def reported(folder: Path, findings: Iterable[Finding]) -> set[Mark]:
 
 
 def findings(folder: Path) -> list[Finding]:
-    """What checking a folder as a project of its own reports."""
-    root = str(folder.resolve())
-    return list(check(Request((root,), root, isolated=True)).findings)
+    """What checking a folder as a project of its own reports; the rule it lies under runs, even one that is off."""
+    root, rule = str(folder.resolve()), folder.resolve().parent.name.replace("_", "-")
+    named = any(rule == each.name for each in installed().values())
+    layers = (Layer("the fixture's folder", root, {"extend-select": [rule]}),) if named else ()
+    return list(check(Request((root,), root, layers, isolated=True)).findings)
 
 
 def sources(folder: Path) -> list[Path]:

@@ -109,9 +109,13 @@ def _so(table: Table, width: int) -> str:
 
 
 def _too_narrow(head: LabelledLayer, layer: Layer, width: int) -> Severity | None:
-    """Labels without a class; those that only pad need none, and a list that is only shown may have a few more."""
+    """Labels without a class; those that only pad need none, and a list that is only shown may have a few more.
+
+    A padding that two tables share says little: tags are often padded with the padding of the words.
+    """
     table = head.table
-    if head.service is Service.PREDICTIONS and table.size - width <= FEW:
+    few = head.service is Service.PREDICTIONS and table.size - width <= FEW
+    if few or head.service is Service.SENTINEL:
         return None
     left_out = [label for number, label in table.entries if number >= width]
     needed = any(entry_role(label, [each for _, each in table.entries]).is_job for label in left_out)
@@ -123,6 +127,8 @@ def _too_wide(head: LabelledLayer, layer: Layer, width: int) -> Severity | None:
     table, spare = head.table, width - head.table.size
     if _is_rounded(width, spare, table.size):
         return Severity.NOTE if head.service is Service.PREDICTIONS else None
+    if head.service is Service.SENTINEL and layer.classes.table is not None:
+        return None
     if _is_computed(layer, table) or any(_is_beyond(each, table) for each in head.beside):
         return None
     return None if head.spare and head.service is not Service.TARGETS else Severity.WARNING

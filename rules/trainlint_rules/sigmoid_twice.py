@@ -42,8 +42,8 @@ Good:
 
 Severity. An error; a warning where one of several branches chooses the loss.
 
-Silent where any arithmetic or layer comes after the activation, under ``no_grad`` and where ``self.training`` is false,
-where a branch that the code leaves open decides about the activation, and where the input is not traced.
+Silent where any arithmetic or layer comes after the activation, under ``no_grad`` and where ``self.training`` is
+false, where a branch that the code leaves open decides about the activation, and where the input is not traced.
 """
 
 from collections.abc import Iterator

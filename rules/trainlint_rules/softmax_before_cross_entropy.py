@@ -46,10 +46,10 @@ Good:
 Severity. An error. A warning for a sigmoid before ``cross_entropy``, which may be meant to bound the scores, and where
 one of several branches chooses the loss.
 
-Silent for ``log_softmax`` before ``cross_entropy``, which is exact: it is applied twice and changes nothing. Silent too
-where any arithmetic or layer comes after the activation, for a softmax along another dimension, under ``no_grad`` and
-where ``self.training`` is false, where a branch that the code leaves open decides about the activation, and where the
-input is not traced.
+Silent for ``log_softmax`` before ``cross_entropy``, which is exact: it is applied twice and changes nothing. Silent
+too where any arithmetic or layer comes after the activation, for a softmax along another dimension, under ``no_grad``
+and where ``self.training`` is false, where a branch that the code leaves open decides about the activation, and where
+the input is not traced.
 """
 
 import math

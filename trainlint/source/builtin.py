@@ -8,7 +8,7 @@ import os
 from dataclasses import replace
 
 from trainlint.facts import Fill
-from trainlint.source import arithmetic, objects
+from trainlint.source import arithmetic, objects, second
 from trainlint.source.activations import along
 from trainlint.source.binding import argument
 from trainlint.source.names import final, reaching
@@ -75,6 +75,11 @@ def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
             return thing.elements
         case Entries(whole=True):
             return _once(world, tuple(key for key, _ in thing.pairs))
+        case External():
+            known = written(thing)
+            return None if known is thing else sequence(world, known)
+        case Constant(value=bytes(data)) if len(data) <= MOST_TEXT:
+            return tuple(_known(Integer.exact(byte)) for byte in data)
         case Constant(value=str(text)) if len(text) <= MOST_TEXT:
             nowhere = ast.Constant(text)
             return tuple(Thunk(nowhere, _nowhere(), Constant(letter)) for letter in text)
@@ -90,6 +95,12 @@ def sequence(world: World, thing: Thing) -> tuple[Thunk, ...] | None:
             values = (objects.class_attribute(world, thing, name) or Unknown("no value") for name in names)
             return _once(world, tuple(_known(value) for value in values))
     return None
+
+
+def written(thing: Thing) -> Thing:
+    """A text of Python's own library, where a text is wanted; anything else is itself."""
+    text = second.text(thing.name) if isinstance(thing, External) else None
+    return thing if text is None else Constant(text)
 
 
 def _once(world: World, elements: tuple[Thunk, ...]) -> tuple[Thunk, ...] | None:
@@ -306,11 +317,16 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
     padded = _padded(world, node, left, right) if isinstance(node.op, ast.Add) else None
     if padded is not None:
         return padded
+    left, right = written(left), written(right)
     match node.op, left, right:
-        case ast.Add(), Constant(value=str(first)), Constant(value=str(second)):
-            return _text(first + second, left, right)
-        case ast.Div(), Constant(value=str(first)), Constant(value=str(second)):
-            return _text(os.path.join(first, second), left, right)
+        case ast.Add(), Constant(value=str(first)), Constant(value=str(last)):
+            return _text(first + last, left, right)
+        case ast.Div(), Constant(value=str(first)), Constant(value=str(last)):
+            return _text(os.path.join(first, last), left, right)
+        case ast.Mult(), Constant(value=str(text)), Integer(terms=(), constant=times, assumed=()):
+            return _times(text, times, left)
+        case ast.Mult(), Integer(terms=(), constant=times, assumed=()), Constant(value=str(text)):
+            return _times(text, times, right)
         case (ast.Add(), Items(), _) | (ast.Add(), _, Items()):
             return _concatenated(world, node, left, right)
         case ast.Mult(), Items(), _:
@@ -323,6 +339,12 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
     if isinstance(right, Constant) and isinstance(right.value, float | str):
         return _floats(node.op, left, right)
     return None
+
+
+def _times(text: str, times: int, thing: Thing) -> Thing:
+    """A text, several times; how long it becomes is asked before it is made."""
+    is_long = len(text) * times > arithmetic.LONGEST_TEXT
+    return Unknown("a long string") if is_long else _text(text * times, thing, thing)
 
 
 def _text(text: str, left: Thing, right: Thing) -> Thing:
@@ -343,7 +365,7 @@ def _padded(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Tensor 
         return None
     where = runs[0].element.frame.module.span(runs[0].node)
     fills = rest.fills if isinstance(rest, Tensor) else ()
-    return Tensor(fills=(*fills, Fill(value, where, "filled up with")))
+    return Tensor(fills=(*fills, Fill(value, where, "filled up with", first=left in runs)))
 
 
 def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing:

@@ -15,12 +15,15 @@ from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import (
+    cuts,
     detectors,
     embeddings,
+    indices,
     inputs,
     label_masks,
     labels,
     losses,
+    means,
     own_losses,
     relabelling,
     shifts,
@@ -60,6 +63,9 @@ LINKERS = (
     Linker("judging a stop check", stops.sites, stops.facts),
     Linker("judging a shift of labels", shifts.sites, shifts.facts),
     Linker("looking for the use of a sentinel", unused.sites, unused.facts),
+    Linker("judging a cut of the classes", cuts.sites, cuts.facts),
+    Linker("judging an index", indices.sites, indices.facts),
+    Linker("judging a mean", means.sites, means.facts),
 )
 
 

@@ -81,6 +81,29 @@ DETECTOR = _spelled(known.name for known in torchvision.WITH_BACKGROUND)
 TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
+CUTS = (
+    rb"\.\.\.\s*,\s*:[^\]\n:,]+\]",
+    rb"(?:logit|score|pred|prob)\w*\[[^\]\n]*,\s*:[^\]\n:,]+\]",
+    rb":\]\s*=[^=\n]*(?:inf|finfo|-\s*1e\d|NEG)",
+)
+"""In one line: scores whose last part ends somewhere, ``[..., :stop]``, or is shut out, ``[..., stop:] = -inf``."""
+
+PREDICTS = (b"argmax", b"multinomial", b"softmax", b"Categorical", b"topk", b"cross_entropy")
+"""What is done with logits."""
+
+DIVIDED = rb"/[\s\\(]*(?:torch\.sum\(|[^\n]*\.sum\(\))"
+"""A division by the sum of something."""
+
+SELECTED = rb"\]\s*\.mean\(\)"
+"""The mean of what a subscript selects."""
+
+TAKING = (b"one_hot", b".gather(", b".index_select(", b".scatter")
+REFUSING = rb"\bone_hot\b|\.(?:gather|index_select|scatter_?|scatter_add_?)\("
+"""What takes an index and refuses a negative one."""
+
+INDEXED = rb"[\w\])]\[(?:[^\[\]\n]*,)?\s*[\w.]*(?:labels?|targets?|tgt)\]"
+"""In one line: a subscript by something that is named like a target."""
+
 
 COLLATOR = _spelled((transformers.COLLATOR, transformers.COMPLETIONS))
 COMPARED = re.compile(rb"[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\(")
@@ -197,6 +220,22 @@ def keeps_sentinel(data: bytes) -> bool:
     return _holds(data, (*LOSS, *SMOOTH)) and KEPT.search(data) is not None
 
 
+def _cut(data: bytes) -> bool:
+    return _holds(data, PREDICTS) and any(re.search(cut, data) for cut in CUTS)
+
+
+def _index(data: bytes) -> bool:
+    if _holds(data, TAKING) and re.search(REFUSING, data):
+        return True
+    return _holds(data, (b"label]", b"labels]", b"target]", b"targets]", b"tgt]")) and bool(re.search(INDEXED, data))
+
+
+def _mean(data: bytes) -> bool:
+    if b".mean()" not in data and b".sum(" not in data:
+        return False
+    return re.search(DIVIDED, data) is not None or re.search(SELECTED, data) is not None
+
+
 KINDS: tuple[Callable[[bytes], bool], ...] = (
     _loss,
     _metric,
@@ -211,5 +250,8 @@ KINDS: tuple[Callable[[bytes], bool], ...] = (
     _stop,
     _shift,
     keeps_sentinel,
+    _cut,
+    _index,
+    _mean,
 )
 """One condition for each kind of site, the likeliest first."""

@@ -14,6 +14,7 @@ from trainlint.source import (
     builtin,
     choices,
     command_line,
+    factories,
     files,
     hydra,
     joins,
@@ -130,7 +131,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call, choices.call):
+    for known in (files.call, settings.call, hydra.call, choices.call, factories.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -263,7 +264,7 @@ def _kept_by(name: str, thing: Thing) -> Thing:
     tensor, last = activations.opened(thing), name.rpartition(".")[2]
     tensor = tensor if last in lookups.KEEPING else _calculated(tensor)
     if last in known_activations.BOUNDING:
-        return activations.bounded(tensor)
+        return unmarked(activations.bounded(tensor))
     same = name in known_activations.SAME_FUNCTIONS or name in known_activations.SAME_MODULES
     return _same(tensor, last) if same else tensor.but()
 
@@ -311,7 +312,7 @@ def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame
     value = world.integer(world.force(fill))
     if isinstance(value, Unknown):
         return base
-    fills = () if how in MASKING and _marks(value) else base.fills
+    fills = () if how in MASKING and _marks(value) else base.fills if how not in MASKING else unmarked(base).fills
     base = base if how not in MASKING or _marks(value) else base.but(ids=())
     how = HOW.get(how, f"filled by {how} with")
     return base.but(fills=(*fills, Fill(value, fill.frame.module.span(fill.node), how)))
@@ -327,7 +328,7 @@ def _where(world: World, given: Arguments, node: ast.AST, frame: Frame) -> Tenso
     tensor = tensor if len(numbers) == 1 and not tensor.sampled else _calculated(tensor)
     for side, thunk in zip(sides, given.positional[1:], strict=True):
         if isinstance(side, Integer):
-            fills = () if _marks(side) else tensor.fills
+            fills = () if _marks(side) else unmarked(tensor).fills
             tensor = tensor.but(fills=(*fills, Fill(side, thunk.frame.module.span(thunk.node), HOW["where"])))
     return tensor
 
@@ -362,13 +363,16 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     assert isinstance(built.what, External)
     name = built.what.name
     if name in torch.LAYERS:
-        return Tensor(layers.layer(world, built), torch.LAYERS[name][1], activation=_raw(built))
+        return Tensor(layers.layer(world, built), torch.LAYERS[name][1], activation=factories.raw(built))
     if name in torch.KEEPS_CLASSES or name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
         return _passed_on(world, built, world.force(given.positional[0]) if given.positional else Tensor())
     if name == "torch.nn.Sequential":
         return _through(world, built, given, node, frame)
     if name == "torch.nn.Embedding":
         return Tensor(Unknown("an embedding makes it"))
+    found = factories.apply(world, built, given, node, frame)
+    if found is not None:
+        return found
     why = Unknown(f"what {built.label or built.name} returns is not known", built.label)
     return Opaque(f"{built.label or built.name}()", f"{id(built.node)}()@{id(node)}#{frame.number}", why, node=node)
 
@@ -382,13 +386,6 @@ def _passed_on(world: World, built: Built, thing: Thing) -> Thing:
         return _kept_by(built.what.name, thing)
     tensor = thing if isinstance(thing, Tensor) else Tensor()
     return tensor.but(dim=None, activation=activations.along(tensor, lambda _: None))
-
-
-def _raw(built: Built) -> Activation | None:
-    """What a layer puts out, before anything has been done to it."""
-    if not isinstance(built.node, ast.expr):
-        return None
-    return Activation(built.label or built.name, Form.LOGITS, built.frame.step(built.node))
 
 
 def _behind(world: World, built: Built, tensor: Tensor) -> Tensor:
@@ -576,6 +573,7 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
             tensor = tensor.but(lowest=None, highest=None, masked=masked)
             marks = isinstance(number, Integer) and _marks(number)
             tensor = tensor.but(fills=()) if marks else tensor.but(ids=())
+            tensor = unmarked(tensor) if isinstance(number, Integer) else tensor
             if not whole:
                 continue
             where = frame.module.span(node if isinstance(node, ast.Assign) else value)
@@ -588,6 +586,13 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
                 fills = tuple(Fill(value, start, "padded with") for value in tensor.values)
                 tensor = tensor.but(values=(), constant=False, fills=(*tensor.fills, *fills))
     return tensor
+
+
+def unmarked(tensor: Tensor) -> Tensor:
+    """A tensor whose negative marks something may have replaced: clamped, written over, computed with."""
+    if not any(_marks(fill.value) for fill in tensor.fills):
+        return tensor
+    return replace(tensor, fills=tuple(fill for fill in tensor.fills if not _marks(fill.value)))
 
 
 def _marks(number: Integer) -> bool:
@@ -638,7 +643,7 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
         mask, value = given.positional
         tensor = tensor.but(lowest=None, highest=None, masked=isinstance(tensor.layer, Layer))
         padded = _is_padding(world, mask, value)
-        return _filled(world, tensor, value, node, frame, name) if padded else tensor.but(ids=())
+        return _filled(world, tensor, value, node, frame, name) if padded else unmarked(tensor.but(ids=()))
     if name == "argmin" or name in torch.SAMPLING:
         dim = given.keywords.get("dim") or (given.positional[0] if given.positional else None)
         return _sample(world, tensor, name, dim)
@@ -670,7 +675,7 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
 
 def _kept_by_method(name: str, tensor: Tensor) -> Tensor:
     if name.removesuffix("_") in known_activations.BOUNDING:
-        return activations.bounded(tensor)
+        return unmarked(activations.bounded(tensor))
     return _same(tensor, name) if name.removesuffix("_") in known_activations.SAME_METHODS else tensor.but()
 
 
@@ -711,7 +716,7 @@ def _moved(world: World, tensor: Tensor, name: str, given: Arguments) -> Tensor:
         case "t" | "mT" | "rearrange":
             return tensor.but(dim=None, activation=activations.along(tensor, lambda _: None))
     layer = tensor.layer if isinstance(tensor.layer, Unknown) else Unknown(f"{name}() is not followed")
-    return tensor.but(layer=layer)
+    return unmarked(tensor.but(layer=layer))
 
 
 def _splits(tensor: Tensor, sizes: list[int | None]) -> bool:
@@ -759,6 +764,7 @@ def part(world: World, value: Thing, place: int, node: ast.expr) -> Thing:
 
 def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> Thing:
     """``value[...]``: an entry, an element, a slice of a tensor."""
+    value = builtin.written(value)
     match value:
         case Tensor():
             return _sliced(world, value, node, frame)
@@ -862,6 +868,8 @@ def _slice_of_items(world: World, value: Thing, cut: ast.Slice, frame: Frame) ->
         return Unknown("a slice with open ends")
     if isinstance(value, Items) and value.whole:
         return replace(value, elements=value.elements[slice(*numbers)], name="")
+    if isinstance(value, Constant) and isinstance(value.value, str) and 0 not in numbers[2:]:
+        return replace(value, value=value.value[slice(*numbers)], name="")
     return Unknown("a slice of something open")
 
 
@@ -914,12 +922,19 @@ def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> 
     if tensor.fills and any(_selects(world, each, frame) for each in parts):
         tensor = replace(tensor, fills=())
     tensor = replace(tensor, activation=activations.along(tensor, lambda axis: _after_cut(axis, parts)))
+    if any(fill.first for fill in tensor.fills) and _is_truncated(parts[-1]):
+        tensor = replace(tensor, fills=tuple(replace(fill, cut=fill.first) for fill in tensor.fills))
     has_dots = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in parts)
     for place, each in enumerate(parts):
         if _cuts(world, each, frame) and _may_hit(tensor, place, len(parts), has_dots, each):
             return replace(tensor, layer=Unknown("the logits are sliced along their classes"))
     dropped = any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in parts)
     return replace(tensor, dim=None) if dropped and tensor.dim != -1 else tensor
+
+
+def _is_truncated(cut: ast.expr) -> bool:
+    """``[:most]``, but not ``[:-1]``: what is longer loses its end."""
+    return isinstance(cut, ast.Slice) and cut.lower is None and isinstance(cut.upper, ast.Name | ast.Attribute)
 
 
 def _after_cut(axis: int, parts: list[ast.expr]) -> int | None:
@@ -987,7 +1002,7 @@ def mixed(world: World, node: ast.BinOp, left: Thing, right: Thing, frame: Frame
         return traced[0].but(layer=Unknown("two layers are added"))
     if traced:
         return _calculated(traced[0]).but()
-    fills = tuple(fill for each in tensors for fill in each.fills)
+    fills = tuple(fill for each in tensors for fill in unmarked(each).fills)
     sizes = tensors[0].sizes if len(tensors) == 1 else ()
     return tensors[0].but(
         ids=(), values=(), appended=(), lowest=None, highest=None, weights=(), fills=fills, sizes=sizes

@@ -15,7 +15,7 @@ from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
-from trainlint.source.linkers import detectors, labels
+from trainlint.source.linkers import detectors, labels, means
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -145,6 +145,8 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         yield fact
     if isinstance(fact, Loss) and known is not None:
         yield from _about_labels(world, known, fact)
+        if _averages(world, known):
+            yield from means.built_in(world, site, fact)
 
 
 def _about_labels(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
@@ -347,6 +349,13 @@ def _by_hand(world: World, applied: Applied) -> bool:
     given = deciding(applied, "reduction")
     thing = world.force(given) if isinstance(given, Thunk) else None
     return isinstance(given, Unknown) or (thing is not None and not _reduces(thing))
+
+
+def _averages(world: World, applied: Applied) -> bool:
+    """``reduction="mean"``, which is the default."""
+    given = deciding(applied, "reduction")
+    thing = world.force(given) if isinstance(given, Thunk) else given
+    return thing is None or (isinstance(thing, Constant) and thing.value == "mean")
 
 
 def _reduces(thing: Thing) -> bool:

@@ -1,0 +1,157 @@
+"""Models that a library makes with a given class count, and what they put out."""
+
+from __future__ import annotations
+
+import ast
+
+from trainlint.facts import Activation, Form, Layer
+from trainlint.knowledge.heads import LANGUAGE, Head, counted_by, head
+from trainlint.source.names import final
+from trainlint.source.summary import dotted
+from trainlint.source.things import (
+    Arguments,
+    Built,
+    Constant,
+    Entries,
+    External,
+    Frame,
+    Tensor,
+    Thing,
+    Thunk,
+)  # fmt: skip
+from trainlint.source.world import World
+from trainlint.source.writes import attribute_writes, is_receiver
+from trainlint.value import Integer, Unknown
+
+CHECKPOINTS = ("from_pretrained", "from_config")
+FEATURES = ("features_only", "aux_params", "activation")
+"""Options after which a model puts out something else."""
+
+GROWN = "resize_token_embeddings"
+
+
+def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """A call that makes such a model; None for anything else."""
+    maker, _, method = name.rpartition(".")
+    made = maker if method in CHECKPOINTS else name
+    is_config = made.startswith("transformers.") and made.endswith("Config")
+    return Built(External(made), given, node, frame) if head(made) or counted_by(made) or is_config else None
+
+
+def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """What such a model returns; None for anything else."""
+    name = built.what.name
+    if (setting := counted_by(name)) is not None:
+        logits = Tensor(_of_setting(world, built, setting), activation=raw(built))
+        return _with_logits(world, logits, given, node, frame)
+    known = head(name)
+    if known is None or built.arguments is None:
+        return None
+    tensor = Tensor(_counted(world, built, known), known.dim, activation=raw(built))
+    return _entries(dict.fromkeys(known.keys, tensor), node, frame) if known.keys else tensor
+
+
+def raw(built: Built) -> Activation | None:
+    """What a model or a layer puts out, before anything has been done to it."""
+    if not isinstance(built.node, ast.expr):
+        return None
+    return Activation(built.label or built.name, Form.LOGITS, built.frame.step(built.node))
+
+
+def _entries(tensors: dict[str | int, Tensor] | dict[str, Tensor], node: ast.AST, frame: Frame) -> Entries:
+    hole = node if isinstance(node, ast.expr) else ast.Constant(None)
+    pairs = tuple(
+        (Thunk(hole, frame, Integer.exact(key) if isinstance(key, int) else Constant(key)), Thunk(hole, frame, tensor))
+        for key, tensor in tensors.items()
+    )
+    return Entries(pairs, hole, frame, whole=False)
+
+
+def _with_logits(world: World, tensor: Tensor, given: Arguments, node: ast.AST, frame: Frame) -> Entries:
+    """An output of transformers: its logits by name, and by place, which is the second behind a loss."""
+    hidden = bool(given.stars or given.double_stars)
+    places: dict[str | int, Tensor] = {} if hidden else {1 if "labels" in given.keywords else 0: tensor}
+    return _entries({"logits": tensor, **places}, node, frame)
+
+
+def _counted(world: World, built: Built, known: Head) -> Layer | Unknown:
+    """The layer that counts the classes: the one that replaced it, or what the call states."""
+    given = built.arguments
+    assert given is not None, "the call was seen"
+    if any(option in given.keywords for option in FEATURES) or given.double_stars:
+        return Unknown(f"what {built.name} returns is decided by an option")
+    replaced = _replaced(world, built, known)
+    if replaced is not None:
+        return replaced
+    count = given.keywords.get(known.parameter)
+    if count is None:
+        return _by_default(built, known)
+    return _layer(world, built, world.integer(world.force(count)))
+
+
+def _by_default(built: Built, known: Head) -> Layer | Unknown:
+    if known.default is None:
+        return Unknown(f"the checkpoint says how many classes {built.name} has", known.parameter)
+    step = built.frame.step(built.node)  # type: ignore[arg-type]
+    return Layer(built.label or built.name, Integer.exact(known.default).because(step), step.where)
+
+
+def _layer(world: World, built: Built, classes: Integer | Unknown) -> Layer | Unknown:
+    if isinstance(classes, Unknown) or classes.number == 0:
+        return classes if isinstance(classes, Unknown) else Unknown(f"{built.name} has no last layer")
+    step = built.frame.step(built.node)  # type: ignore[arg-type]
+    return Layer(built.label or built.name, classes.because(step), step.where)
+
+
+def _replaced(world: World, built: Built, known: Head) -> Layer | Unknown | None:
+    """``model.fc = nn.Linear(512, 10)`` behind its construction; Unknown where the order is not followed."""
+    module = built.frame.module
+    holder = module.parents.get(built.node)
+    place = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) else None
+    scope = module.scope(built.node)
+    if place is not None and not isinstance(scope, ast.Lambda):
+        for name in known.attributes:
+            found = final(world, f"{place}.{name}", scope.body, built.frame)
+            if found is not None and found.name == f"{place}.{name}":
+                new = world.bound_value(found, found.name, built.frame)
+                made = world.call(new, Arguments(), built.node, built.frame) if isinstance(new, Built) else new
+                return made.layer if isinstance(made, Tensor) else Unknown(f"{place}.{name} is replaced")
+    written = next((name for name in known.attributes if _is_written(world, name)), None)
+    return Unknown(f"{written} of a model is replaced somewhere") if written else None
+
+
+def _is_written(world: World, name: str) -> bool:
+    """Whether any file replaces a part of this name of an object other than ``self``."""
+    key = ("head replaced", name)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, bool):
+        known = any(
+            not is_receiver(module, target, statement)
+            for module in world.workspace.writers(name, "")
+            for target, statement in attribute_writes(module).get(name, ())
+        ) or any(name in module.changed for module in world.workspace.mentions_both(f".{name}[", "="))
+        world.workspace.answers[key] = known
+    return known
+
+
+def _of_setting(world: World, built: Built, setting: str) -> Layer | Unknown:
+    """The class count of a transformers model: what the call, or the settings that it is given, say."""
+    open_one = Unknown(f"{setting} of {built.name} comes with its weights", setting)
+    given = built.arguments
+    if given is None or given.double_stars:
+        return open_one
+    if any(True for _ in world.workspace.mentions_both(GROWN, GROWN)):
+        return Unknown(f"{GROWN} gives the model another width")
+    replaced = _replaced(world, built, LANGUAGE)
+    if replaced is not None:
+        return replaced
+    count = given.keywords.get(setting) or _in_settings(world, given, setting)
+    return _layer(world, built, world.integer(world.force(count))) if count is not None else open_one
+
+
+def _in_settings(world: World, given: Arguments, setting: str) -> Thunk | None:
+    config = given.keywords.get("config") or (given.positional[0] if given.positional else None)
+    thing = world.force(config) if config is not None else None
+    if isinstance(thing, Built) and thing.what.name.endswith("Config"):
+        return thing.arguments.keywords.get(setting) if thing.arguments is not None else None
+    return None
