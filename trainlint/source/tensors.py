@@ -22,6 +22,7 @@ from trainlint.source import (
     pretrained,
     registries,
     settings,
+    weights,
 )
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
@@ -97,6 +98,11 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
     assert isinstance(built.what, External)
     if built.what.name == command_line.NAMESPACE.name:
         return command_line.option(world, built, name)
+    if built.what is weights.TENSOR and name == "shape":
+        return weights.shape(built)
+    saved = factories.setting(world, built, name)
+    if saved is not None:
+        return saved
     signature = SIGNATURES.get(built.what.name)
     if signature and name in signature.parameters:
         given = library_argument(built.arguments, built.what.name, name)
@@ -110,7 +116,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call, choices.call, factories.call):
+    for known in (files.call, settings.call, hydra.call, choices.call, factories.call, weights.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -385,6 +391,9 @@ def layer_made(world: World, built: Built) -> Layer | Unknown:
     parameter = (
         "num_embeddings" if built.what.name == "torch.nn.Embedding" else torch.LAYERS.get(built.what.name, ("",))[0]
     )
+    owner = factories.tied_to(world, built)
+    if owner is not None and owner is not built and isinstance(owner.what, External):
+        return _renamed(layer_made(world, owner), built)
     given = library_argument(built.arguments, built.what.name, parameter)
     if not isinstance(given, Thunk):
         return given or Unknown(f"{built.name} is made without {parameter}")
@@ -394,6 +403,11 @@ def layer_made(world: World, built: Built) -> Layer | Unknown:
         return Unknown(f"the width {text} of {built.label or built.name}: {classes.reason}", classes.settle or text)
     step = built.frame.module.step(built.node)  # type: ignore[arg-type]
     return Layer(built.label or built.name, classes.at_least(1).because(step), step.where)
+
+
+def _renamed(layer: Layer | Unknown, built: Built) -> Layer | Unknown:
+    """A layer with the weight of another one is still itself."""
+    return layer if isinstance(layer, Unknown) else replace(layer, name=built.label or built.name)
 
 
 def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -460,6 +474,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
         case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
             return path
+        case Built(what=what) if what is weights.TENSOR and name == "size":
+            return weights.size(world, thing, given)
         case Built() if (found := registries.asked(world, thing, name, given, node, frame)) is not None:
             return found
         case Built(what=External() as what):
