@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -125,3 +127,65 @@ def test_a_setattr_doubts_only_what_it_can_write(tmp_path: Path) -> None:
     assert verdict(tmp_path, lines.format(size="EOS + 1", more="")) == "flagged"
     assert verdict(tmp_path, lines.format(size="EOS + 1", more=", rate=2")) == "flagged"
     assert verdict(tmp_path, lines.format(size="EOS", more=", rate=2")) == "noted"
+
+
+def weights(**tensors: list[int]) -> bytes:
+    """A file of weights, all of them zero."""
+    header, start = {}, 0
+    for name, sizes in tensors.items():
+        count = 4 * sizes[0] * sizes[1]
+        header[name.replace("__", ".")] = {"dtype": "F32", "shape": sizes, "data_offsets": [start, start + count]}
+        start += count
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(start)
+
+
+SAVED = (
+    "from safetensors.torch import load_file\nsaved = load_file('model.safetensors')\n"
+    "{take}\n\n\ndef logits(x):\n    return F.linear(x, torch.zeros(3)) if False else head(x)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        "head = nn.Linear(4, saved['head.weight'].shape[0])",
+        "head = nn.Linear(4, saved['head.weight'].size(0))",
+        "rows, columns = saved['head.weight'].shape\nhead = nn.Linear(columns, rows)",
+    ],
+)
+def test_the_shape_of_a_saved_tensor_is_read_from_its_header(tmp_path: Path, take: str) -> None:
+    for rows, expected in ((10, "flagged"), (9, "noted")):
+        data = weights(head__weight=[rows, 4])
+        assert verdict(tmp_path, SAVED.format(take=take), model__safetensors=data) == expected
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0[]", struct.pack("<Q", 9) + b'{"head":1'])
+def test_a_file_of_weights_without_a_header_says_nothing(tmp_path: Path, data: bytes) -> None:
+    take = "head = nn.Linear(4, saved['head.weight'].shape[0])"
+    assert verdict(tmp_path, SAVED.format(take=take), model__safetensors=data) == "open"
+
+
+FOLDERS = {
+    "labels": ("AutoModelForTokenClassification as Auto", {"id2label": {str(each): "x" for each in range(10)}}),
+    "vocabulary": ("AutoModelForCausalLM as Auto", {"vocab_size": 10, "eos_token_id": 9}),
+}
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_model_out_of_a_folder_of_the_project_has_the_classes_of_its_config(tmp_path: Path, kind: str) -> None:
+    name, config = FOLDERS[kind]
+    lines = f"from transformers import {name}\nmodel = Auto.from_pretrained('saved')\n"
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "config.json").write_text(json.dumps(config))
+    assert verdict(tmp_path, f"{lines}\n\ndef logits(x):\n    return model(x).logits\n") == "flagged"
+
+
+def test_an_id_out_of_a_saved_config_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "config.json").write_text('{"vocab_size": 10, "eos_token_id": 9}')
+    lines = (
+        "from transformers import AutoConfig\nconfig = AutoConfig.from_pretrained('saved')\n"
+        "head = nn.Linear(4, config.vocab_size)\n\n\ndef logits(x):\n    return head(x)\n"
+    )
+    assert verdict(tmp_path, lines, ignored="config.eos_token_id") == "flagged"

@@ -6,6 +6,7 @@ import ast
 
 from trainlint.facts import Activation, Form, Layer
 from trainlint.knowledge.heads import LANGUAGE, Head, counted_by, head
+from trainlint.source import weights
 from trainlint.source.names import final
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
@@ -15,6 +16,7 @@ from trainlint.source.things import (
     Entries,
     External,
     Frame,
+    Method,
     Tensor,
     Thing,
     Thunk,
@@ -41,8 +43,8 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
 def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """What such a model returns; None for anything else."""
     name = built.what.name
-    if (setting := counted_by(name)) is not None:
-        logits = Tensor(_of_setting(world, built, setting), activation=raw(built))
+    if (counted := counted_by(name)) is not None:
+        logits = Tensor(_of_setting(world, built, counted), activation=raw(built))
         return _with_logits(world, logits, given, node, frame)
     known = head(name)
     if known is None or built.arguments is None:
@@ -120,6 +122,21 @@ def _replaced(world: World, built: Built, known: Head) -> Layer | Unknown | None
     return Unknown(f"{written} of a model is replaced somewhere") if written else None
 
 
+def tied_to(world: World, built: Built) -> Built | None:
+    """The layer whose weight another one takes over where it is made: ``self.head.weight = self.embed.weight``."""
+    module = built.frame.module
+    holder = module.parents.get(built.node) if module is not None else None
+    place = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) else None
+    path = f"{place}.weight"
+    if place is None or path not in module.stored:
+        return None
+    scope = module.scope(built.node)
+    found = final(world, path, scope.body, built.frame) if not isinstance(scope, ast.Lambda) else None
+    new = world.bound_value(found, path, built.frame) if found is not None and found.name == path else None
+    is_weight = isinstance(new, Method) and new.name == "weight"
+    return new.thing if is_weight and isinstance(new, Method) and isinstance(new.thing, Built) else None
+
+
 def _is_written(world: World, name: str) -> bool:
     """Whether any file replaces a part of this name of an object other than ``self``."""
     key = ("head replaced", name)
@@ -134,9 +151,9 @@ def _is_written(world: World, name: str) -> bool:
     return known
 
 
-def _of_setting(world: World, built: Built, setting: str) -> Layer | Unknown:
+def _of_setting(world: World, built: Built, name: str) -> Layer | Unknown:
     """The class count of a transformers model: what the call, or the settings that it is given, say."""
-    open_one = Unknown(f"{setting} of {built.name} comes with its weights", setting)
+    open_one = Unknown(f"{name} of {built.name} comes with its weights", name)
     given = built.arguments
     if given is None or given.double_stars:
         return open_one
@@ -145,13 +162,28 @@ def _of_setting(world: World, built: Built, setting: str) -> Layer | Unknown:
     replaced = _replaced(world, built, LANGUAGE)
     if replaced is not None:
         return replaced
-    count = given.keywords.get(setting) or _in_settings(world, given, setting)
-    return _layer(world, built, world.integer(world.force(count))) if count is not None else open_one
+    count = given.keywords.get(name) or _in_settings(world, given, name)
+    if count is not None:
+        return _layer(world, built, world.integer(world.force(count)))
+    first = world.force(given.positional[0]) if given.positional else None
+    found = weights.saved(world, first, built.frame, name) if first is not None else None
+    return _layer(world, built, world.integer(found)) if found is not None else open_one
 
 
-def _in_settings(world: World, given: Arguments, setting: str) -> Thunk | None:
+def setting(world: World, built: Built, name: str) -> Thing | None:
+    """A setting of a transformers config: what it was made with, or what the project keeps in its folder."""
+    last = built.what.name.rpartition(".")[2]
+    if not built.what.name.startswith("transformers.") or not last.endswith("Config") or built.arguments is None:
+        return None
+    if name in built.arguments.keywords:
+        return world.force(built.arguments.keywords[name])
+    first = world.force(built.arguments.positional[0]) if built.arguments.positional else None
+    file = weights.CONFIGS.get(last, weights.SETTINGS)
+    return weights.saved(world, first, built.frame, name, file) if first is not None else None
+
+
+def _in_settings(world: World, given: Arguments, name: str) -> Thunk | None:
     config = given.keywords.get("config") or (given.positional[0] if given.positional else None)
     thing = world.force(config) if config is not None else None
-    if isinstance(thing, Built) and thing.what.name.endswith("Config"):
-        return thing.arguments.keywords.get(setting) if thing.arguments is not None else None
-    return None
+    found = setting(world, thing, name) if isinstance(thing, Built) and isinstance(thing.what, External) else None
+    return Thunk(config.node, config.frame, found) if config is not None and found is not None else None

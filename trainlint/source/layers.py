@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from trainlint.facts import Layer
 from trainlint.knowledge import torch
+from trainlint.source import factories
 from trainlint.source.binding import library_argument
 from trainlint.source.things import Arguments, Built, Constant, External, Method, Tensor, Thing, Thunk
 from trainlint.source.world import World
@@ -19,6 +21,10 @@ def layer(world: World, built: Built) -> Layer | Unknown:
     """The layer that an object of the library is; an embedding counts its entries."""
     assert isinstance(built.what, External), "an object of the library"
     is_embedding = built.what.name == "torch.nn.Embedding"
+    owner = factories.tied_to(world, built)
+    if owner is not None and owner is not built and isinstance(owner.what, External):
+        tied = layer(world, owner)
+        return tied if isinstance(tied, Unknown) else replace(tied, name=built.label or built.name)
     return counted(world, built, "num_embeddings" if is_embedding else torch.LAYERS.get(built.what.name, ("",))[0])
 
 

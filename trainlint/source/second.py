@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
 from itertools import islice
 
 from trainlint.source.text import Fault, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from astroid.nodes import NodeNG
 
 LARGEST = 16 * 1024
 """Bytes of a module of the library that is worth reading for one text: ``string`` has 12 kB, ``typing`` 120."""
@@ -21,7 +26,6 @@ PLATFORM = frozenset({"os", "sys", "platform", "posixpath", "ntpath", "nturl2pat
 """What these hold depends on the machine."""
 
 
-@cache
 def text(name: str) -> str | None:
     """The text behind ``string.ascii_letters`` and its like.
 
@@ -31,19 +35,32 @@ def text(name: str) -> str | None:
     module, _, attribute = name.rpartition(".")
     if "." in module or module in PLATFORM or module not in sys.stdlib_module_names:
         return None
+    return _texts(module).get(attribute)
+
+
+@cache
+def _texts(module: str) -> Mapping[str, str]:
+    """The names of a small module of the library that are assigned once, and are one text to astroid."""
     path = os.path.join(os.path.dirname(os.__file__), f"{module}.py")
     data = read(path) if os.path.isfile(path) else b""
-    return None if isinstance(data, Fault) or not 0 < len(data) <= LARGEST else _inferred(data.decode(), attribute)
-
-
-def _inferred(source: str, name: str) -> str | None:
-    """What a name that is assigned once is worth to astroid, if that is one text."""
+    if isinstance(data, Fault) or not 0 < len(data) <= LARGEST:
+        return {}
     import astroid
 
     try:
-        places = astroid.parse(source).locals.get(name, [])
-        values = [] if len(places) != 1 else list(islice(places[0].infer(), 2))
-    except (astroid.AstroidError, RecursionError):
+        found = astroid.parse(data.decode()).locals
+    except astroid.AstroidError:
+        return {}
+    known = ((name, _inferred(places[0])) for name, places in found.items() if len(places) == 1)
+    return {name: text for name, text in known if text is not None}
+
+
+def _inferred(node: NodeNG) -> str | None:
+    from astroid import AstroidError, nodes
+
+    try:
+        values = list(islice(node.infer(), 2)) if isinstance(node, nodes.AssignName) else []
+    except (AstroidError, RecursionError):
         return None
-    found = values[0] if len(values) == 1 else None
-    return found.value if isinstance(found, astroid.nodes.Const) and isinstance(found.value, str) else None
+    value = values[0].value if len(values) == 1 and isinstance(values[0], nodes.Const) else None
+    return value if isinstance(value, str) else None

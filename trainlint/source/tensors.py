@@ -24,6 +24,7 @@ from trainlint.source import (
     pretrained,
     registries,
     settings,
+    weights,
 )
 from trainlint.source.binding import least, library_argument
 from trainlint.source.summary import dotted
@@ -115,6 +116,11 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
     assert isinstance(built.what, External)
     if built.what.name == command_line.NAMESPACE.name:
         return command_line.option(world, built, name)
+    if built.what is weights.TENSOR and name == "shape":
+        return weights.shape(built)
+    saved = factories.setting(world, built, name)
+    if saved is not None:
+        return saved
     signature = SIGNATURES.get(built.what.name)
     if signature and name in signature.parameters:
         given = library_argument(built.arguments, built.what.name, name)
@@ -131,7 +137,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call, choices.call, factories.call):
+    for known in (files.call, settings.call, hydra.call, choices.call, factories.call, weights.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found
@@ -456,6 +462,8 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return settings.loaded(world, world.force(given.positional[0]), "yaml", "load", node, frame)
         case Constant(value=str()) if (path := files.method(world, thing, name, given, node, frame)) is not None:
             return path
+        case Built(what=what) if what is weights.TENSOR and name == "size":
+            return weights.size(world, thing, given)
         case Built() if (found := registries.asked(world, thing, name, given, node, frame)) is not None:
             return found
         case Built(what=External(name="torch.nn.ModuleDict")) if name in ("items", "values", "keys"):

@@ -41,6 +41,11 @@ LATIN_1 = ("latin-1", "iso-8859-1", "iso-latin-1")
 MISSING = "no such file or folder"
 
 
+WEIGHTS = ".safetensors"
+FRONT = 2 * 1024 * 1024
+"""Bytes of a file of weights that are read: its header says what it holds."""
+
+
 class Fault:
     """Why a file, or one cell of a notebook, is not read, in its user's words, and where; all count from 1."""
 
@@ -54,7 +59,7 @@ class Fault:
 
 
 def read(path: str) -> bytes | Fault:
-    """The bytes of a regular file."""
+    """The bytes of a regular file; of a file of weights, its front alone."""
     try:
         handle = os.open(path, OPENING)
     except (OSError, ValueError) as error:
@@ -63,6 +68,8 @@ def read(path: str) -> bytes | Fault:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             return Fault(kind(about.st_mode))
+        if path.endswith(WEIGHTS):
+            return _all(handle, FRONT, FRONT)[:FRONT]
         largest = LARGEST_NOTEBOOK if path.endswith(NOTEBOOK) else LARGEST
         data = _all(handle, about.st_size, largest)
     except OSError as error:
