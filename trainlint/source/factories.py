@@ -17,6 +17,7 @@ from trainlint.source.things import (
     External,
     Frame,
     Method,
+    Opaque,
     Tensor,
     Thing,
     Thunk,
@@ -87,13 +88,20 @@ def _counted(world: World, built: Built, known: Head) -> Layer | Unknown:
         return replaced
     count = given.keywords.get(known.parameter)
     if count is None:
-        return _by_default(built, known)
+        return _by_default(world, built, known)
     return _layer(world, built, world.integer(world.force(count)))
 
 
-def _by_default(built: Built, known: Head) -> Layer | Unknown:
+def _of_checkpoint(world: World, built: Built, name: str) -> Layer | Unknown:
+    """A count that only the weights know: a number of its own, which a user may give."""
+    why = Unknown(f"{name} of {built.name} comes with its weights", name)
+    number = Opaque(name, f"{id(built.node)}#{built.frame.number}.{name}", why, 1, built.node)
+    return _layer(world, built, world.integer(number))
+
+
+def _by_default(world: World, built: Built, known: Head) -> Layer | Unknown:
     if known.default is None:
-        return Unknown(f"the checkpoint says how many classes {built.name} has", known.parameter)
+        return _of_checkpoint(world, built, known.parameter)
     step = built.frame.step(built.node)  # type: ignore[arg-type]
     return Layer(built.label or built.name, Integer.exact(known.default).because(step), step.where)
 
@@ -153,10 +161,9 @@ def _is_written(world: World, name: str) -> bool:
 
 def _of_setting(world: World, built: Built, name: str) -> Layer | Unknown:
     """The class count of a transformers model: what the call, or the settings that it is given, say."""
-    open_one = Unknown(f"{name} of {built.name} comes with its weights", name)
     given = built.arguments
     if given is None or given.double_stars:
-        return open_one
+        return _of_checkpoint(world, built, name)
     if any(True for _ in world.workspace.mentions_both(GROWN, GROWN)):
         return Unknown(f"{GROWN} gives the model another width")
     replaced = _replaced(world, built, LANGUAGE)
@@ -167,7 +174,7 @@ def _of_setting(world: World, built: Built, name: str) -> Layer | Unknown:
         return _layer(world, built, world.integer(world.force(count)))
     first = world.force(given.positional[0]) if given.positional else None
     found = weights.saved(world, first, built.frame, name) if first is not None else None
-    return _layer(world, built, world.integer(found)) if found is not None else open_one
+    return _layer(world, built, world.integer(found)) if found is not None else _of_checkpoint(world, built, name)
 
 
 def setting(world: World, built: Built, name: str) -> Thing | None:
