@@ -60,6 +60,8 @@ def _index(module: Module, node: ast.Subscript) -> ast.expr | None:
 
 def facts(world: World, site: Site) -> Iterator[SentinelIndex]:
     """A negative fill that reaches an index in one world."""
+    if not _may_be_marked(world.apart(), site):
+        return
     frame = standing(world, site)
     if isinstance(site.node, ast.Call):
         name, index = _by_call(world, site.node, frame)
@@ -71,6 +73,18 @@ def facts(world: World, site: Site) -> Iterator[SentinelIndex]:
     fill = _sentinel(world, index, frame)
     if fill is not None:
         yield SentinelIndex(site.span, site.module.span(index), None, (), (), name, fill)
+
+
+def _may_be_marked(world: World, site: Site) -> bool:
+    """Whether a fill is known, or an open parameter may bring one; asked first, since to look for callers is dear."""
+    frame = world.open_frame(site.module, site.node)
+    if isinstance(site.node, ast.Call):
+        _, index = _by_call(world, site.node, frame)
+    else:
+        assert isinstance(site.node, ast.Subscript), "a site is a call or a subscript"
+        index = _index(site.module, site.node)
+    thing = world.evaluate(index, frame) if index is not None else None
+    return thing is not None and (not isinstance(thing, Tensor) or _negative(thing) is not None)
 
 
 def _by_call(world: World, call: ast.Call, frame: Frame) -> tuple[str, ast.expr | None]:
