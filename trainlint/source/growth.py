@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.source import builtin
 from trainlint.source.names import leaves, statement, taken, truth
-from trainlint.source.summary import CHANGES, dotted
+from trainlint.source.summary import CHANGES, Module, dotted
 from trainlint.source.things import Binding, Frame, Items, Repeated, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
@@ -122,24 +122,31 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
         yield case.body
 
 
-def _touches(node: ast.AST, name: str) -> bool:
+def _touches(module: Module, node: ast.AST, name: str) -> bool:
     """Whether anything inside a statement may change the list under its name."""
-    return any(
-        (dotted(each) == name and isinstance(parent, ast.Attribute) and parent.attr in CHANGES)
-        or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load) and dotted(each) == name)
-        or (isinstance(parent, ast.AugAssign) and parent.target is each and dotted(each) == name)
-        for parent in ast.walk(node)
-        for each in ast.iter_child_nodes(parent)
-        if isinstance(each, ast.Name | ast.Attribute)
-    )  # fmt: skip
+    known = module.kept.get(("touched", node))
+    if not isinstance(known, frozenset):
+        known = frozenset(filter(None, map(_touched, ast.walk(node))))
+        module.kept["touched", node] = known
+    return name in known
+
+
+def _touched(node: ast.AST) -> str | None:
+    """The name of the list that a node changes."""
+    match node:
+        case ast.Attribute(value=value, attr=attr) if attr in CHANGES:
+            return dotted(value)
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()) | ast.AugAssign(target=value):
+            return dotted(value)
+    return None
 
 
 def _follow(growth: Growth, node: ast.stmt, frame: Frame) -> None:
     if isinstance(node, _Around):
-        if _touches(node.loop, growth.name):
+        if _touches(frame.module, node.loop, growth.name):
             raise Lost
         return
-    if not _touches(node, growth.name):
+    if not _touches(frame.module, node, growth.name):
         return
     match node:
         case ast.Expr(value=ast.Call() as call):
@@ -161,10 +168,10 @@ def _follow(growth: Growth, node: ast.stmt, frame: Frame) -> None:
 def _all(growth: Growth, block: Sequence[ast.stmt], frame: Frame) -> None:
     """Statements in their order. A test that is open is no fork where something is added for sure behind it."""
     sure = [place for place, each in enumerate(block) if isinstance(each, ast.Expr | ast.AugAssign)]
-    final = max((place for place in sure if _touches(block[place], growth.name)), default=-1)
+    final = max((place for place in sure if _touches(frame.module, block[place], growth.name)), default=-1)
     for place, inner in enumerate(block):
         open_test = isinstance(inner, ast.If) and place < final and truth(growth.world, inner.test, frame) is None
-        if open_test and _touches(inner, growth.name):
+        if open_test and _touches(frame.module, inner, growth.name):
             growth.rear = []
             growth.looped += 2
         else:
