@@ -290,10 +290,12 @@ class Evaluator(World):
         annotated = callers.annotated(self, name, frame)
         if annotated is not None:
             return annotated
-        passed = callers.is_called(self, frame) or callers.is_handed_over(self, name, frame.module)
-        default = None if passed else binding.default_parameter(self, name, frame)
+        default = binding.default_parameter(self, name, frame)
         if default is not None and not (isinstance(default, Constant) and default.value is None):
-            return default
+            # Whether somebody else passes it is dear to ask, so it is asked only where a default could hold.
+            passed = callers.is_called(self, frame) or callers.is_handed_over(self, name, frame.module)
+            if not passed:
+                return default
         return binding.open_parameter(name, frame, callers.unfollowed(self, frame))
 
     # Bindings
