@@ -78,7 +78,7 @@ def _collates(module: Module, use: ast.expr) -> bool:
 
 
 def _loses_labels(module: Module, call: ast.Call) -> bool:
-    """Whether the labels of a batch are thrown away: ``batch.pop("labels")`` as a statement, ``del batch["labels"]``."""
+    """Whether the labels of a batch are thrown away, by ``batch.pop("labels")`` or ``del batch["labels"]``."""
     match module.parents.get(call):
         case ast.Assign(targets=[ast.Name(id=name)]):
             scope = module.scope(call)
