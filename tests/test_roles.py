@@ -117,6 +117,13 @@ def test_an_entry_is_a_start_where_its_table_closes_it() -> None:
     assert entry_role("<w>", ["<w>", "a"]) is Role.LABEL
 
 
+def test_a_capital_is_padding_only_where_start_and_end_are_capitals_too() -> None:
+    assert entry_role("P", ["P", "tea", "S", "E"]) is Role.PAD
+    assert entry_role("P", ["P", "I", "S", "E"]) is Role.PAD
+    assert entry_role("P", ["B", "I", "E", "S", "P"]) is Role.LABEL
+    assert entry_role("P", ["P"]) is Role.LABEL
+
+
 def test_an_entry_that_both_pads_and_ends_is_an_end() -> None:
     assert entry_role("<eos/pad>") is Role.END
 

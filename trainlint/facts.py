@@ -291,6 +291,7 @@ class LossInput(Fact):
 
     ``several`` is False for a loss that judges each number by itself (binary), True for one over classes. ``classes``
     is how many there are, where that is known. ``arms`` are the branches taken between the layer and the loss.
+    ``beside`` are the other losses of which the same holds.
     """
 
     function: str
@@ -299,6 +300,7 @@ class LossInput(Fact):
     reaches: Activation | Unknown
     classes: int | None = None
     arms: tuple[Step, ...] = field(default=(), compare=False, kw_only=True)
+    beside: tuple[Step, ...] = field(default=(), kw_only=True)
 
     @property
     def is_chosen(self) -> bool:

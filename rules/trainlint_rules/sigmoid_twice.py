@@ -42,6 +42,8 @@ Good:
 
 Severity. An error; a warning where one of several branches chooses the loss.
 
+One finding where the same activation reaches several losses: at the first of them, with the others as evidence.
+
 Silent where any arithmetic or layer comes after the activation, under ``no_grad`` and where ``self.training`` is
 false, where a branch that the code leaves open decides about the activation, and where the input is not traced.
 """
@@ -58,7 +60,7 @@ def sigmoid_twice(loss: LossInput) -> Iterator[Finding]:
     if loss.several or isinstance(reaches, Unknown) or loss.is_chosen or reaches.form is loss.wants:
         return
     so, cure = _so(loss, reaches)
-    yield Finding(loss.call, _what(loss, reaches), so, (reaches.step,), cure)
+    yield Finding(loss.call, _what(loss, reaches), so, (reaches.step, *loss.beside), cure)
 
 
 def _what(loss: LossInput, reaches: Activation) -> str:

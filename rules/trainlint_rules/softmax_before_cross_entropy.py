@@ -46,6 +46,8 @@ Good:
 Severity. An error. A warning for a sigmoid before ``cross_entropy``, which may be meant to bound the scores, and where
 one of several branches chooses the loss.
 
+One finding where the same activation reaches several losses: at the first of them, with the others as evidence.
+
 Silent for ``log_softmax`` before ``cross_entropy``, which is exact: it is applied twice and changes nothing. Silent
 too where any arithmetic or layer comes after the activation, for a softmax along another dimension, under ``no_grad``
 and where ``self.training`` is false, where a branch that the code leaves open decides about the activation, and where
@@ -71,7 +73,7 @@ def softmax_before_cross_entropy(loss: LossInput) -> Iterator[Finding]:
         loss.call,
         _what(loss, reaches),
         _so(loss, reaches),
-        (reaches.step,),
+        (reaches.step, *loss.beside),
         _cure(loss, reaches),
         severity=Severity.WARNING if may_be_meant else Severity.ERROR,
     )

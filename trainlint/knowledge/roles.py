@@ -42,6 +42,9 @@ _EXACT = {
 }
 """Look-up strings that no rule about words explains; <eps> is blank, padding or nothing, and never a label."""
 
+_LETTERS = {"P": Role.PAD, "S": Role.START, "E": Role.END}
+"""What single capitals mean in a table that has these three."""
+
 _STRONG = {
     "eos": Role.END,
     "eot": Role.END,
@@ -170,6 +173,8 @@ def entry_role(label: str, table: Collection[str] = ()) -> Role:
     ['end', 'padding', 'end', 'label', 'label', 'label', 'void']
     >>> entry_role("<w>", ["<w>", "</w>", "a", "b"]).value
     'start'
+    >>> entry_role("P", ["P", "tea", "S", "E"]).value, entry_role("P", ["P", "N", "V"]).value
+    ('padding', 'label')
     """
     if label.lower() in {"background", "bg"}:
         return Role.LABEL
@@ -177,8 +182,15 @@ def entry_role(label: str, table: Collection[str] = ()) -> Role:
         return Role.VOID
     if label.startswith("<") and f"</{label[1:]}" in table:
         return Role.START
+    if label in _LETTERS and _speaks_in_letters(table):
+        return _LETTERS[label]
     found = roles(label)
     return next((role for role in Role if role in found), Role.LABEL)
+
+
+def _speaks_in_letters(table: Collection[str]) -> bool:
+    """Whether the capitals of a table are those of padding, start and end, words such as ``I`` aside."""
+    return {each for each in table if len(each) == 1 and each.isupper()} - {"A", "I"} == set(_LETTERS)
 
 
 def _special(name: str) -> frozenset[Role]:

@@ -358,7 +358,8 @@ def _padded(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Tensor 
     """``ids + [PAD] * (longest - len(ids))``: data and a run of one number that fills it up."""
     runs = [side for side in (left, right) if isinstance(side, Repeated) and side.start is None]
     rest = left if right in runs else right
-    if len(runs) != 1 or isinstance(rest, Items | Integer | Constant):
+    written_out = isinstance(rest, Items) and rest.whole
+    if len(runs) != 1 or written_out or isinstance(rest, Integer | Constant):
         return None
     value = world.force(runs[0].element)
     if not isinstance(value, Integer) or runs[0].element.frame.module is None:
@@ -379,10 +380,19 @@ def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> T
 
 
 def _repeated(world: World, left: Items, right: Thing, node: ast.BinOp) -> Thing:
+    if isinstance(right, Constant) and isinstance(right.value, bool):
+        return left if right.value else replace(left, elements=())
+    if any(_is_test(side) for side in (node.left, node.right)):
+        return Unknown("whether the list is there at all is open")
     times = _none_or_more(world.integer(right))
     if len(left.elements) != 1:
         return Unknown("a repeated list is not followed")
     return Repeated(left.elements[0], times, node)
+
+
+def _is_test(node: ast.expr) -> bool:
+    """A list times a test is there once or not at all."""
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def _floats(op: ast.operator, left: Thing, right: Thing) -> Thing:

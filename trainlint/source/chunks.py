@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainlint.source import tokenizers
+from trainlint.source import endings, tokenizers
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Constant, Function
 from trainlint.source.world import World
@@ -23,6 +23,7 @@ def spared(world: World, module: Module) -> Iterator[Step]:
             if _is_packing(world, each, call) and not _is_asked_for(each, call) and _runs(around, each, call):
                 yield each.step(call)
         yield from tokenizers.other_stops(each)
+    yield from endings.own_stops(world, around)
 
 
 def _around(world: World, module: Module) -> list[Module]:

@@ -79,7 +79,7 @@ def _in_table(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
         if sized_by and sized_by.name and origin.startswith(f"{sized_by.name}["):
             entry = origin[len(sized_by.name) + 1 : -1].strip("'\"")
             step = Step(f"{sized_by.name}: {number} is {entry!r}", sized_by.where)
-            yield Job(entry_role(entry), Proof.TABLE, entry, (step,))
+            yield Job(entry_role(entry, [other for _, other in sized_by.entries]), Proof.TABLE, entry, (step,))
     table = _ids(world, layer.classes)
     label = table.label(number.number) if table and number.number is not None else None
     if table is not None and label is not None:
@@ -130,7 +130,8 @@ def _member(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
                     ids = [each for each, _ in table.entries if each >= 0] if table else []
                     if table and layer.classes.number == len(ids) and sorted(ids) == list(range(len(ids))):
                         step = Step(f"{table.name}: {number} is {member!r}", table.where)
-                        yield Job(entry_role(member), Proof.TABLE, member, (step,))
+                        role = entry_role(member, [other for _, other in table.entries])
+                        yield Job(role, Proof.TABLE, member, (step,))
 
 
 def _members(world: World, cls: Class) -> Table | None:

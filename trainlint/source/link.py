@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, Unreadable
+from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, LossInput, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import (
@@ -36,7 +36,7 @@ from trainlint.source.text import Fault
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import MOST_WORLDS, Budget, Impossible, Path, World, worlds
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Unknown
+from trainlint.value import Integer, Position, Step, Unknown
 
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
 TOO_MANY = Unknown("too many paths lead here to follow them all")
@@ -124,7 +124,26 @@ def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tupl
 
 def joined(facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts of a project, each in the light of the others."""
-    return _without_parts(_with_twins(facts))
+    return _once_each(_without_parts(_with_twins(facts)))
+
+
+def _once_each(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Losses that the same input reaches, as one: the first of them, beside the others."""
+    known = tuple(facts)
+    reaching: dict[Span, set[tuple[object, ...]]] = defaultdict(set)
+    for fact in known:
+        if isinstance(fact, LossInput):
+            reaching[fact.call].add((fact.reaches, fact.wants, fact.several, fact.is_chosen, fact.everywhere))
+    alike: dict[frozenset[tuple[object, ...]], list[Span]] = defaultdict(list)
+    for call in sorted(reaching):
+        alike[frozenset(reaching[call])].append(call)
+    for fact in known:
+        if not isinstance(fact, LossInput) or isinstance(fact.reaches, Unknown):
+            yield fact
+        else:
+            first, *others = alike[frozenset(reaching[fact.call])]
+            if fact.call == first:
+                yield replace(fact, beside=tuple(Step(f"{fact.function} is given the same", each) for each in others))
 
 
 def _without_parts(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -68,10 +68,31 @@ def _collates(module: Module, use: ast.expr) -> bool:
     match module.parents.get(use):
         case ast.keyword(arg=name):
             return name in COLLATING
+        case ast.Call(func=func) as call if func is use:
+            return isinstance(use, ast.Name) and not _loses_labels(module, call)
         case ast.Call(func=func):
-            return isinstance(use, ast.Name) or (func is not use and last(func)[:1].isupper())
+            return isinstance(use, ast.Name) or last(func)[:1].isupper()
         case ast.Return():
             return True
+    return False
+
+
+def _loses_labels(module: Module, call: ast.Call) -> bool:
+    """Whether the labels of a batch are thrown away, by ``batch.pop("labels")`` or ``del batch["labels"]``."""
+    match module.parents.get(call):
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            scope = module.scope(call)
+            return any(module.scope(use) is scope and _drops(module, use) for use in module.loads.get(name, ()))
+    return False
+
+
+def _drops(module: Module, batch: ast.expr) -> bool:
+    holder = module.parents.get(batch)
+    match holder, module.parents.get(holder) if holder else None:
+        case ast.Subscript(slice=ast.Constant(value="labels")), ast.Delete():
+            return True
+        case ast.Attribute(attr="pop"), ast.Call(args=[ast.Constant(value="labels"), *_]) as call:
+            return isinstance(module.parents.get(call), ast.Expr)
     return False
 
 
