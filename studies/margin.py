@@ -16,7 +16,7 @@ from torch import Tensor
 
 from studies.losses import FORMATS, Loss, cross_entropy, margin
 from studies.modular import AdamW, data, initial, logits
-from studies.study import Found, Judged, Prediction, Record, Size, Study, Tier, mean, spread
+from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, mean, spread
 
 STEPS = 6000
 EVERY = 20
@@ -366,3 +366,64 @@ def quick() -> list[Setting]:
     """Enough for the cutoff of bfloat16; the rest needs longer runs."""
     kinds = product(("standard", "fixed"), ("float32", "bfloat16"))
     return [Setting(loss, "float32", dtype, EPSILONS[0], 0, 1500) for loss, dtype in kinds]
+
+
+def tables(records: Sequence[Record[Setting]]) -> list[Table]:
+    """One row for each kind of run."""
+    kinds = dict.fromkeys(replace(record.setting, seed=0) for record in records)
+    rows = [row(kind, [record for record in records if replace(record.setting, seed=0) == kind]) for kind in kinds]
+    columns = ("weights", "at the loss", "loss", "epsilon", "seeds", "margin at the end", "swings", "silent", "accuracy")
+    return [Table("Margins (medians over examples, last quarter), mean over seeds (lowest to highest)", columns, tuple(rows))]
+
+
+def row(kind: Setting, records: Sequence[Record[Setting]]) -> tuple[str, ...]:
+    low, high = min(record["lowest"] for record in records), max(record["highest"] for record in records)
+    worst = max(record["silent"] for record in records)
+    names = (kind.weights, kind.at_loss, kind.loss, f"{kind.eps:g}", str(len(records)))
+    return (*names, spread(records, "margin"), f"{low:.1f} to {high:.1f}", f"{worst:.0%}", spread(records, "accuracy", ".0%"))
+
+
+def panels(records: Sequence[Record[Setting]]) -> list[Panel]:
+    """Margins of the first seed over time: in float32, in float64, and with 16 bit at the loss."""
+    first = chosen(records, seed=0)
+    kinds = (
+        ("float32 throughout", chosen(first, weights="float32", at_loss="float32"), "float32"),
+        ("float64 throughout", chosen(first, weights="float64"), "float64"),
+        ("float32, bfloat16 at the loss", chosen(first, weights="float32", at_loss="bfloat16"), "bfloat16"),
+    )
+    return [
+        Panel(
+            title,
+            "steps",
+            "median margin",
+            tuple(curve(record) for record in shown if record.setting.loss != "upcast"),
+            levels=(("cutoff", FORMATS[name].cutoff),),
+        )
+        for title, shown, name in kinds
+        if shown
+    ]
+
+
+def curve(record: Record[Setting]) -> Line:
+    margins = record.found.curves["margin"]
+    steps = [EVERY * (index + 1) for index in range(len(margins))]
+    style = ("standard", "fixed").index(record.setting.loss)
+    return Line(record.setting.loss, steps, margins, style)
+
+
+STUDY = Study(
+    name="margin",
+    question="How far does confidence grow, and what stops it: the loss, the format or Adam's epsilon?",
+    setting=Setting,
+    sizes={
+        Size.QUICK: quick(),
+        Size.NORMAL: normal(),
+        Size.FULL: [*grid(20), *at_loss(["bfloat16", "float16"], EPSILONS, 5)],
+    },
+    measure=measure,
+    predictions=PREDICTIONS,
+    tables=tables,
+    panels=panels,
+    batches=batches,
+    measure_batch=measure_batch,
+)
