@@ -48,8 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     complete(study, settings, options.out, Shard.of(dict(os.environ)), source)
     records = {record.setting: record for record in recorded(study, options.out)}
     if all(setting in records for setting in settings):
-        command = " ".join(["python -m studies", *arguments])
-        print(write(study, options.size, [records[setting] for setting in settings], command, options.out))
+        print(write(study, options.size, [records[setting] for setting in settings], options.out))
     return 0
 
 
