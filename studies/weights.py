@@ -56,9 +56,13 @@ def second_moment(setting: Setting) -> Found:
     start = square.double()
     for _ in range(3000):
         square.mul_(1 - setting.amount)
-    frozen = setting.amount < form.frozen_below
-    predicted = 1.0 if frozen else (1 - setting.amount) ** 3000
-    return Found({"predicted": predicted, "measured": (square.double() / start).mean().item(), "frozen": float(frozen)})
+    values = {
+        "predicted": 1.0 if setting.amount < form.frozen_below else (1 - setting.amount) ** 3000,
+        "measured": (square.double() / start).mean().item(),
+        "frozen": float(setting.amount < form.frozen_below),
+        "free": float(setting.amount >= 2 * form.frozen_below),
+    }
+    return Found(values)
 
 
 def averaged_weights(setting: Setting) -> Found:
@@ -66,9 +70,9 @@ def averaged_weights(setting: Setting) -> Found:
     form = FORMATS[setting.kept]
     average, weights = torch.full((1,), 1.5, dtype=form.dtype), torch.ones(1, dtype=form.dtype)
     for _ in range(20_000):
-        average.mul_(1 - setting.amount).add_(weights, alpha=setting.amount)
-    frozen = setting.amount < form.frozen_below
-    return Found({"predicted": 1.5 if frozen else 1.0, "measured": average.item(), "frozen": float(frozen)})
+        average.lerp_(weights, setting.amount)
+    predicted = 1 + min(0.5, 2 * form.frozen_below / setting.amount)
+    return Found({"predicted": predicted, "measured": average.item()})
 
 
 def generator_of(setting: Setting) -> torch.Generator:
@@ -244,15 +248,14 @@ def step_form(records: Records) -> Judged | None:
 
 
 def cannot_fall(records: Records) -> Judged | None:
-    frozen, free = ([one for one in part(records, "second") if one["frozen"] == is_so] for is_so in (1, 0))
+    frozen, free = ([one for one in part(records, "second") if one[kind] == 1] for kind in ("frozen", "free"))
     held = all(one["measured"] == 1 for one in frozen) and all(one["measured"] < 0.5 for one in free)
-    return Judged(held, f"left: {spread(frozen, 'measured')} where frozen, {spread(free, 'measured')} elsewhere")
+    return Judged(held, f"left: {spread(frozen, 'measured')} where frozen, {spread(free, 'measured')} where free")
 
 
 def cannot_move(records: Records) -> Judged | None:
-    frozen, free = ([one for one in part(records, "average") if one["frozen"] == is_so] for is_so in (1, 0))
-    held = all(one["measured"] == 1.5 for one in frozen) and all(one["measured"] < 1.01 for one in free)
-    return Judged(held, f"ends at {spread(frozen, 'measured')} where frozen, {spread(free, 'measured', '.4g')} elsewhere")
+    found = part(records, "average")
+    return Judged(far_off(found) < 0.02, f"largest difference {far_off(found):.4f} in {len(found)} cells")
 
 
 def lag(records: Records, kept: str) -> float:
@@ -283,8 +286,8 @@ PREDICTIONS = (
     Prediction("decay", Tier.NUMERICS, "share of weights that decay cannot move: the closed form to 0.005 in every cell", decay_form),
     Prediction("default", Tier.NUMERICS, "lr 1e-3 with weight decay 1: bfloat16 all frozen, float16 and float32 none", default_frozen),
     Prediction("step", Tier.NUMERICS, "share of weights that a first step of Adam cannot move: the closed form to 0.005", step_form),
-    Prediction("second-moment", Tier.NUMERICS, "1 - beta2 < eps/4: the second moment stays as it is; else it more than halves", cannot_fall),
-    Prediction("average", Tier.NUMERICS, "1 - decay < eps/4: averaged weights never move; else they arrive within 1 %", cannot_move),
+    Prediction("second-moment", Tier.NUMERICS, "1 - beta2 < eps/4: the second moment stays as it is; from eps/2 on it more than halves", cannot_fall),
+    Prediction("average", Tier.NUMERICS, "averaged weights stop 2^-p / (1 - decay) short of their goal (to 0.02), or never move", cannot_move),
     Prediction("decay-rescued", Tier.NUMERICS, "decay works with a master copy, stochastic rounding, Kahan with decay inside; not with plain or Kahan alone", decay_rescued),
     Prediction("plain", Tier.ACCURACY, "lr 1e-4: plain bfloat16 weights end 0.2 or more behind float32 in loss", plain_fails),
     Prediction("steps-rescued", Tier.ACCURACY, "each rescue ends within 0.05 of float32 in loss", steps_rescued),
