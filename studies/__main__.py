@@ -1,4 +1,4 @@
-"""``python -m studies NAME [--quick | --full] [--out DIR]``: runs what is missing of a study and writes what it shows."""
+"""``python -m studies NAME [--quick | --full] [--out DIR]``: runs what a study still lacks and writes what it shows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def parser() -> argparse.ArgumentParser:
     size.add_argument("--quick", dest="size", action="store_const", const=Size.QUICK, help="under a minute")
     size.add_argument("--full", dest="size", action="store_const", const=Size.FULL, help="hours; margin only")
     options.add_argument("--out", type=Path, default=Path("build/studies"), metavar="DIR", help="default: %(default)s")
-    options.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes; default: one a core")
+    options.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes; default: one a core"
+    )
     options.add_argument("--batch", metavar="DEVICE", help="compute runs side by side on this device, cuda say")
     options.set_defaults(size=Size.NORMAL)
     return options
@@ -34,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Runs this shard's part; whoever finds all records there writes the report."""
     options = parser().parse_args(arguments)
+    # Read when torch is first imported, here and in processes started from here: those share the cores, not a run.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     study: Study[object] = import_module(f"studies.{options.name}").STUDY
     if options.size not in study.sizes:
         parser().error(f"{study.name} has no {options.size.value} size")

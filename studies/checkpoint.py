@@ -1,7 +1,7 @@
-"""The checkpoint of the lowest loss against the one that stops best, with whole clips and with some cut before their end.
+"""The checkpoint of the lowest loss against the one that stops best, with whole clips and with some cut too early.
 
-In: how clear the cue for the end is, how many clips there are, the share of them that was cut, and a seed. Out: loss and
-stop capability of both checkpoints on unseen clips.
+In: how clear the cue for the end is, how many clips there are, the share of them that was cut, and a seed. Out: loss
+and stop capability of both checkpoints on unseen clips.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def measure(setting: Setting) -> Found:
         "lost": 1 - lowest[3] / best[3] if best[3] else 0.0,
         "gained": 1 - lowest[2] / best[2],
     }
-    return Found(values, {"loss": [round(look[2], 4) for look in looks], "stops": [round(look[3], 4) for look in looks]})
+    return Found(
+        values, {"loss": [round(look[2], 4) for look in looks], "stops": [round(look[3], 4) for look in looks]}
+    )
 
 
 Records = Sequence[Record[Setting]]
@@ -149,7 +151,9 @@ def cells(records: Records) -> dict[tuple[str, str, float], Records]:
 def lost(records: Records, cut: float) -> dict[str, float]:
     """By cell of this cut, the mean share of stop capability that the lowest loss costs."""
     return {
-        f"{cue}, {amount}": mean(group, "lost") for (cue, amount, share), group in cells(records).items() if share == cut
+        f"{cue}, {amount}": mean(group, "lost")
+        for (cue, amount, share), group in cells(records).items()
+        if share == cut
     }
 
 
@@ -186,10 +190,30 @@ def reported_pair(records: Records) -> Judged | None:
 
 
 PREDICTIONS = (
-    Prediction("natural", Tier.ACCURACY, "whole clips: the lowest loss costs less than 15 % of stop capability, every setting", natural_is_safe),
-    Prediction("cut", Tier.ACCURACY, "40 % of the clips cut: the lowest loss costs more than 15 % of it, every setting", cut_is_not),
-    Prediction("dose", Tier.ACCURACY, "the more clips are cut (0, 20, 40 %), the more it costs, every setting", more_cut_more_lost),
-    Prediction("reported-pair", Tier.ACCURACY, "no setting shows about 20 % lower loss together with about 54 % less stopping", reported_pair),
+    Prediction(
+        "natural",
+        Tier.ACCURACY,
+        "whole clips: the lowest loss costs less than 15 % of stop capability, every setting",
+        natural_is_safe,
+    ),
+    Prediction(
+        "cut",
+        Tier.ACCURACY,
+        "40 % of the clips cut: the lowest loss costs more than 15 % of it, every setting",
+        cut_is_not,
+    ),
+    Prediction(
+        "dose",
+        Tier.ACCURACY,
+        "the more clips are cut (0, 20, 40 %), the more it costs, every setting",
+        more_cut_more_lost,
+    ),
+    Prediction(
+        "reported-pair",
+        Tier.ACCURACY,
+        "no setting shows about 20 % lower loss together with about 54 % less stopping",
+        reported_pair,
+    ),
 )
 
 
@@ -209,13 +233,25 @@ def tables(records: Records) -> list[Table]:
         )
         for (cue, amount, cut), group in cells(records).items()
     ]
-    columns = ("cue", "clips", "cut", "seeds", "lowest loss at step", "stops right", "best stopping: loss at step", "stops right", "lost")
+    columns = (
+        "cue",
+        "clips",
+        "cut",
+        "seeds",
+        "lowest loss at step",
+        "stops right",
+        "best stopping: loss at step",
+        "stops right",
+        "lost",
+    )
     return [Table("The checkpoint of the lowest validation loss, and the one that stops best", columns, tuple(rows))]
 
 
 def panels(records: Records) -> list[Panel]:
     """Loss and stopping of one natural and one cut setting."""
-    chosen = [one for one in records if one.setting.seed == 0 and (one.setting.cue, one.setting.clips) == ("clear", "many")]
+    chosen = [
+        one for one in records if one.setting.seed == 0 and (one.setting.cue, one.setting.clips) == ("clear", "many")
+    ]
     titles = (("loss", "test loss"), ("stops", "stops right"))
     return [
         Panel(

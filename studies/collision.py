@@ -25,7 +25,7 @@ SKIPPED = {"collision": STOP, "apart": -100}
 
 @dataclass(frozen=True)
 class Setting:
-    """One run. Variants: ``cued`` shows how near the end is, ``noisy`` also replaces codes, ``counted`` tells the length once."""
+    """One run. In ``cued`` the end is announced, in ``noisy`` codes are replaced too, in ``counted`` it counts."""
 
     variant: str
     arm: str
@@ -66,7 +66,11 @@ class Cued(nn.Module):
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
-        self.code, self.stride, self.near = nn.Embedding(CODES + 1, width), nn.Embedding(4, width), nn.Embedding(4, width)
+        self.code, self.stride, self.near = (
+            nn.Embedding(CODES + 1, width),
+            nn.Embedding(4, width),
+            nn.Embedding(4, width),
+        )
         self.head = nn.Sequential(nn.Linear(width, 128), nn.ReLU(), nn.Linear(128, CODES + 1))
 
     def forward(self, shown: Tensor, batch: Clips) -> Tensor:
@@ -162,7 +166,9 @@ Records = Sequence[Record[Setting]]
 
 def arms(records: Records, variant: str) -> tuple[Records, Records]:
     """The runs of both arms, in the order of their seeds."""
-    chosen = sorted((record for record in records if record.setting.variant == variant), key=lambda one: one.setting.seed)
+    chosen = sorted(
+        (record for record in records if record.setting.variant == variant), key=lambda one: one.setting.seed
+    )
     collided, apart = ([record for record in chosen if record.setting.arm == arm] for arm in SKIPPED)
     return collided, apart
 
@@ -178,7 +184,9 @@ def never_stops(records: Records) -> Judged | None:
     pairs = [arms(records, variant) for variant in VARIANTS]
     highest = max(record["stops"] for collided, _ in pairs for record in collided)
     lowest = min(record["stops_right"] for _, apart in pairs for record in apart)
-    return Judged(highest == 0 and lowest > 0.95, f"collision stops {highest:.0%} at most, apart right {lowest:.1%} at least")
+    return Judged(
+        highest == 0 and lowest > 0.95, f"collision stops {highest:.0%} at most, apart right {lowest:.1%} at least"
+    )
 
 
 def one_dead(records: Records) -> Judged | None:
@@ -203,17 +211,41 @@ def noise_reverses(records: Records) -> Judged | None:
 
 
 def codes_alike(records: Records) -> Judged | None:
-    apart = [abs(mean(one, "codes_right") - mean(two, "codes_right")) for one, two in (arms(records, v) for v in VARIANTS)]
+    apart = [
+        abs(mean(one, "codes_right") - mean(two, "codes_right")) for one, two in (arms(records, v) for v in VARIANTS)
+    ]
     return Judged(max(apart) < 0.01, f"accuracy on codes differs by {100 * max(apart):.2f} points at most")
 
 
 VARIANTS = ("cued", "noisy", "counted")
 PREDICTIONS = (
-    Prediction("same-curve", Tier.NUMERICS, "cued: the final losses of the arms differ by less than 0.001, each seed", same_curve),
-    Prediction("one-dead-class", Tier.NUMERICS, "collision: the stop token is the one class never a target; else none is", one_dead),
-    Prediction("never-stops", Tier.ACCURACY, "collision: no clip stops; apart: over 95 % stop where they should", never_stops),
-    Prediction("hard-stop", Tier.ACCURACY, "counted: the arm that learns to stop pays for it: its loss is 1.5 times as high", curves_differ),
-    Prediction("noise", Tier.ACCURACY, "noisy: the arm that can stop has the lower loss, as its stops are free of noise", noise_reverses),
+    Prediction(
+        "same-curve",
+        Tier.NUMERICS,
+        "cued: the final losses of the arms differ by less than 0.001, each seed",
+        same_curve,
+    ),
+    Prediction(
+        "one-dead-class",
+        Tier.NUMERICS,
+        "collision: the stop token is the one class never a target; else none is",
+        one_dead,
+    ),
+    Prediction(
+        "never-stops", Tier.ACCURACY, "collision: no clip stops; apart: over 95 % stop where they should", never_stops
+    ),
+    Prediction(
+        "hard-stop",
+        Tier.ACCURACY,
+        "counted: the arm that learns to stop pays for it: its loss is 1.5 times as high",
+        curves_differ,
+    ),
+    Prediction(
+        "noise",
+        Tier.ACCURACY,
+        "noisy: the arm that can stop has the lower loss, as its stops are free of noise",
+        noise_reverses,
+    ),
     Prediction("codes", Tier.ACCURACY, "the arms write codes equally well, within a point", codes_alike),
 )
 
@@ -235,7 +267,16 @@ def tables(records: Records) -> list[Table]:
         for kind, group in zip(kinds, groups, strict=True)
         if group
     ]
-    columns = ("variant", "arm", "seeds", "final loss", "stops at all", "stops where it should", "codes right", "dead classes")
+    columns = (
+        "variant",
+        "arm",
+        "seeds",
+        "final loss",
+        "stops at all",
+        "stops where it should",
+        "codes right",
+        "dead classes",
+    )
     return [Table("Two arms, one integer apart", columns, tuple(rows))]
 
 
@@ -262,7 +303,9 @@ def panels(records: Records) -> list[Panel]:
 def curve(record: Record[Setting]) -> Line:
     losses = record.found.curves["loss"]
     label = f"{record.setting.arm}: {record['stops_right']:.0%} stop right"
-    return Line(label, [20 * (index + 1) for index in range(len(losses))], losses, tuple(SKIPPED).index(record.setting.arm))
+    return Line(
+        label, [20 * (index + 1) for index in range(len(losses))], losses, tuple(SKIPPED).index(record.setting.arm)
+    )
 
 
 def settings(seeds: int, steps: int) -> list[Setting]:

@@ -1,6 +1,6 @@
 """A student that starts as its teacher should stay; a leftover of rounding and Adam's small epsilon carry it away.
 
-In: copies, near copies or a search for the boundary, a loss, a format, modes, and a teacher. Out: where the student went.
+In: copies, near copies or a search for the boundary, a loss, a format, modes, a teacher. Out: where the student went.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def follow(setting: Setting) -> Found:
         "accuracy": (looks[-1].argmax(-1) == data()[1]).double().mean().item(),
         "taught": (target.argmax(-1) == data()[1]).double().mean().item(),
     }
-    return Found(values, {"step": [float(step) for step in steps], "far": [float(f"{far[step]:.3g}") for step in steps]})
+    return Found(
+        values, {"step": [float(step) for step in steps], "far": [float(f"{far[step]:.3g}") for step in steps]}
+    )
 
 
 def curvature(model: Transformer, target: Tensor, rounds: int = 60) -> float:
@@ -253,7 +255,9 @@ def boundary(records: Records, beta1: float, within: float) -> Judged | None:
     found = chosen(records, part="boundary", beta1=beta1)
     if not found:
         return None
-    return Judged(all(abs(record["ratio"] - 1) < within for record in found), f"seen / predicted {spread(found, 'ratio')}")
+    return Judged(
+        all(abs(record["ratio"] - 1) < within for record in found), f"seen / predicted {spread(found, 'ratio')}"
+    )
 
 
 def boundary_with_momentum(records: Records) -> Judged | None:
@@ -291,15 +295,50 @@ def near_in_bfloat16(records: Records) -> Judged | None:
 
 NAMES = ("float64", "float32", "bfloat16")
 PREDICTIONS = (
-    Prediction("exact-zero-stays", Tier.NUMERICS, "equal modes, exact-zero loss: no weight ever moves, in any format", exact_zero_stays),
-    Prediction("standard-leaves", Tier.NUMERICS, "equal modes, standard loss: every copy leaves, in every format", standard_leaves),
+    Prediction(
+        "exact-zero-stays",
+        Tier.NUMERICS,
+        "equal modes, exact-zero loss: no weight ever moves, in any format",
+        exact_zero_stays,
+    ),
+    Prediction(
+        "standard-leaves",
+        Tier.NUMERICS,
+        "equal modes, standard loss: every copy leaves, in every format",
+        standard_leaves,
+    ),
     Prediction("at-once", Tier.NUMERICS, "float64, standard: the copy has left within 20 steps", leaves_at_once),
-    Prediction("modes", Tier.NUMERICS, "unequal modes: the copy is off from the start, so even the exact-zero loss moves it", modes_matter),
-    Prediction("boundary", Tier.NUMERICS, "Adam, beta1 0.9: a copy stays from within 25 % of lr*lambda*(1-b1)/(2(1+b1))", boundary_with_momentum),
+    Prediction(
+        "modes",
+        Tier.NUMERICS,
+        "unequal modes: the copy is off from the start, so even the exact-zero loss moves it",
+        modes_matter,
+    ),
+    Prediction(
+        "boundary",
+        Tier.NUMERICS,
+        "Adam, beta1 0.9: a copy stays from within 25 % of lr*lambda*(1-b1)/(2(1+b1))",
+        boundary_with_momentum,
+    ),
     Prediction("boundary-plain", Tier.NUMERICS, "Adam, beta1 0: from within 10 % of lr*lambda/2", boundary_without),
-    Prediction("accuracy", Tier.ACCURACY, "a copy that has left still gets every sum right that its teacher does", accuracy_kept),
-    Prediction("near", Tier.ACCURACY, "near students, float64 and float32: both losses end within a factor of 2 in error", near_alike),
-    Prediction("near-bfloat16", Tier.ACCURACY, "near students, bfloat16: the exact-zero loss ends below 2/3 of the error", near_in_bfloat16),
+    Prediction(
+        "accuracy",
+        Tier.ACCURACY,
+        "a copy that has left still gets every sum right that its teacher does",
+        accuracy_kept,
+    ),
+    Prediction(
+        "near",
+        Tier.ACCURACY,
+        "near students, float64 and float32: both losses end within a factor of 2 in error",
+        near_alike,
+    ),
+    Prediction(
+        "near-bfloat16",
+        Tier.ACCURACY,
+        "near students, bfloat16: the exact-zero loss ends below 2/3 of the error",
+        near_in_bfloat16,
+    ),
 )
 
 
@@ -325,15 +364,35 @@ def copies_table(records: Records) -> Table:
         for kind, group in zip(kinds, groups, strict=True)
         if group
     ]
-    columns = ("loss", "modes", "format", "teachers", "off at the start", "left at step", "furthest logit", "weights moved", "accuracy")
-    return Table("Exact copies of the teacher, Adam with epsilon 1e-8; 2,000 steps, 500 in unequal modes", columns, tuple(rows))
+    columns = (
+        "loss",
+        "modes",
+        "format",
+        "teachers",
+        "off at the start",
+        "left at step",
+        "furthest logit",
+        "weights moved",
+        "accuracy",
+    )
+    return Table(
+        "Exact copies of the teacher, Adam with epsilon 1e-8; 2,000 steps, 500 in unequal modes", columns, tuple(rows)
+    )
 
 
 def near_table(records: Records) -> Table:
     kinds = list(product(NAMES, LOSSES))
     groups = [chosen(records, part="near", weights=name, loss=loss) for name, loss in kinds]
-    rows = [(*kind, str(len(group)), spread(group, "error", ".2g")) for kind, group in zip(kinds, groups, strict=True) if group]
-    return Table("Near students: error of a probability over the last 200 steps", ("format", "loss", "teachers", "error"), tuple(rows))
+    rows = [
+        (*kind, str(len(group)), spread(group, "error", ".2g"))
+        for kind, group in zip(kinds, groups, strict=True)
+        if group
+    ]
+    return Table(
+        "Near students: error of a probability over the last 200 steps",
+        ("format", "loss", "teachers", "error"),
+        tuple(rows),
+    )
 
 
 def boundary_table(records: Records) -> Table:
@@ -353,7 +412,10 @@ def boundary_table(records: Records) -> Table:
 
 def panels(records: Records) -> list[Panel]:
     """The way of the first copies, and the boundaries."""
-    found = [drift_panel(chosen(copies(records, "standard", "equal"), seed=0)), boundary_panel(chosen(records, part="boundary"))]
+    found = [
+        drift_panel(chosen(copies(records, "standard", "equal"), seed=0)),
+        boundary_panel(chosen(records, part="boundary")),
+    ]
     return [panel for panel in found if panel.lines]
 
 

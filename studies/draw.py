@@ -1,4 +1,4 @@
-"""Panels into a picture: narrow, one under the other, told apart without colour, so that a phone and a printer will do."""
+"""Panels into a picture: narrow, one under the other, lines told apart without colour, for phones and printers."""
 
 from __future__ import annotations
 

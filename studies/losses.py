@@ -83,12 +83,12 @@ class Format:
 
     @property
     def cutoff(self) -> float:
-        """The margin from which ``log_softmax`` gives the right class no gradient: there ``1 + exp(-m)`` rounds to 1."""
+        """The margin from which ``log_softmax`` leaves the right class no gradient: ``1 + exp(-m)`` rounds to 1."""
         return self.bits * math.log(2)
 
     @property
     def probability_cutoff(self) -> float:
-        """The same where the probability itself is rounded, as in a sigmoid: there ``1 / (1 + exp(-m))`` rounds to 1."""
+        """The same where the probability itself is rounded, as in a sigmoid: ``1 / (1 + exp(-m))`` rounds to 1."""
         return math.log(2 ** (self.bits + 1) - 1)
 
     @property
@@ -128,7 +128,9 @@ FORMATS = {
 def exact_cross_entropy(logits: Sequence[float], target: int) -> float:
     """Cross-entropy of one row, computed with 60 digits and rounded once."""
     with mpmath.workdps(DIGITS):
-        others = (mpmath.exp(mpmath.mpf(logit) - logits[target]) for index, logit in enumerate(logits) if index != target)
+        others = (
+            mpmath.exp(mpmath.mpf(logit) - logits[target]) for index, logit in enumerate(logits) if index != target
+        )
         return float(mpmath.log1p(mpmath.fsum(others)))
 
 
@@ -137,9 +139,7 @@ def exact_gradient(logits: Sequence[float], target: int) -> list[float]:
     with mpmath.workdps(DIGITS):
         weights = [mpmath.exp(mpmath.mpf(logit) - logits[target]) for logit in logits]
         others = mpmath.fsum(weight for index, weight in enumerate(weights) if index != target)
-        return [
-            float((-others if index == target else weight) / (others + 1)) for index, weight in enumerate(weights)
-        ]
+        return [float((-others if index == target else weight) / (others + 1)) for index, weight in enumerate(weights)]
 
 
 def exact_divergence_gradient(student: Sequence[float], teacher: Sequence[float]) -> list[float]:

@@ -56,7 +56,7 @@ class Course:
     right: list[float]
 
     def look(self, setting: Setting, weights: Tensor, shown: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
-        """Adds the median margin, the share of rows whose right class gets no signal, and the accuracy on unseen sums."""
+        """Adds the median margin, the share of rows without signal for the right class, and the unseen accuracy."""
         sums, answers, unseen, unseen_answers = shown
         with torch.no_grad():
             scores = logits(weights, sums)
@@ -90,14 +90,21 @@ def silent_share(setting: Setting, scores: Tensor, answers: Tensor) -> float:
     return ((target == 0) & (gradient != 0).any(-1)).double().mean().item()
 
 
+def training(setting: Setting) -> Iterator[Tensor]:
+    """The weights of one run after each step; always the same tensor."""
+    sums, answers, _, _ = data(setting.seed)
+    weights = initial(setting.seed).to(FORMATS[setting.weights].dtype).requires_grad_()
+    adam = AdamW(weights.detach(), setting.eps)
+    for _ in range(setting.steps):
+        (gradient,) = torch.autograd.grad(objective(setting, weights, sums, answers), weights)
+        adam.step(gradient)
+        yield adam.weights
+
+
 def measure(setting: Setting) -> Found:
     """One run."""
-    shown = data(setting.seed)
-    weights = initial(setting.seed).to(FORMATS[setting.weights].dtype).requires_grad_()
-    adam, course = AdamW(weights.detach(), setting.eps), Course([], [], [])
-    for step in range(1, setting.steps + 1):
-        (gradient,) = torch.autograd.grad(objective(setting, weights, *shown[:2]), weights)
-        adam.step(gradient)
+    shown, course = data(setting.seed), Course([], [], [])
+    for step, weights in enumerate(training(setting), 1):
         if step % EVERY == 0:
             course.look(setting, weights, shown)
     return course.found()
@@ -110,30 +117,38 @@ def batches(settings: Sequence[Setting]) -> Iterator[list[Setting]]:
         yield [setting for setting in settings if replace(setting, seed=0, eps=0.0) == kind]
 
 
-def measure_batch(settings: Sequence[Setting], device: str) -> list[Found]:
-    """Many runs at once, batched over seeds and epsilons."""
+def training_batch(settings: Sequence[Setting], device: str) -> Iterator[Tensor]:
+    """The weights of many runs after each step, one row for each run."""
     kind = settings[0]
-    shown = [tuple(part.to(device) for part in data(setting.seed)) for setting in settings]
-    sums, answers, unseen, unseen_answers = (torch.stack(parts) for parts in zip(*shown, strict=True))
     dtype = FORMATS[kind.weights].dtype
+    shown = [data(setting.seed) for setting in settings]
+    sums, answers = (torch.stack([parts[index] for parts in shown]).to(device) for index in (0, 1))
     weights = torch.stack([initial(setting.seed) for setting in settings]).to(device, dtype)
     eps = torch.tensor([setting.eps for setting in settings], dtype=torch.float64)[:, None].to(device, dtype)
-    adam, courses = AdamW(weights, eps), [Course([], [], []) for _ in settings]
+    adam = AdamW(weights, eps)
     gradients = torch.func.vmap(torch.func.grad(lambda *model: objective(kind, *model)))
-    for step in range(1, kind.steps + 1):
+    for _ in range(kind.steps):
         adam.step(gradients(weights, sums, answers))
+        yield weights
+
+
+def measure_batch(settings: Sequence[Setting], device: str) -> list[Found]:
+    """Many runs at once, batched over seeds and epsilons."""
+    shown = [tuple(part.to(device) for part in data(setting.seed)) for setting in settings]
+    courses = [Course([], [], []) for _ in settings]
+    for step, rows in enumerate(training_batch(settings, device), 1):
         if step % EVERY == 0:
-            for index, course in enumerate(courses):
-                course.look(kind, weights[index], (sums[index], answers[index], unseen[index], unseen_answers[index]))
+            for setting, course, weights, (sums, answers, unseen, others) in zip(
+                settings, courses, rows, shown, strict=True
+            ):
+                course.look(setting, weights, (sums, answers, unseen, others))
     return [course.found() for course in courses]
 
 
 def chosen(records: Sequence[Record[Setting]], **fields: str | float) -> list[Record[Setting]]:
     """The records whose settings have these fields."""
     return [
-        record
-        for record in records
-        if all(getattr(record.setting, name) == value for name, value in fields.items())
+        record for record in records if all(getattr(record.setting, name) == value for name, value in fields.items())
     ]
 
 
@@ -174,7 +189,9 @@ def never_silent(records: Sequence[Record[Setting]]) -> Judged | None:
 
 def settled(records: Sequence[Record[Setting]]) -> Judged | None:
     fixed = [
-        record for record in chosen(records, loss="fixed", steps=STEPS) if record.setting.weights == record.setting.at_loss
+        record
+        for record in chosen(records, loss="fixed", steps=STEPS)
+        if record.setting.weights == record.setting.at_loss
     ]
     fixed = [record for record in fixed if record.setting.weights != "bfloat16"]
     if {(record.setting.weights, record.setting.eps) for record in fixed} != set(product(WIDE, EPSILONS)):
@@ -197,7 +214,9 @@ def both_formats(records: Sequence[Record[Setting]]) -> Judged | None:
     gaps = gap(records, kind_of("fixed", "float32"), kind_of("fixed", "float64"))
     if len(gaps) < len(EPSILONS):
         return None
-    return Judged(max(map(abs, gaps.values())) < 0.5, ", ".join(f"{eps:g}: {apart:+.2f}" for eps, apart in gaps.items()))
+    return Judged(
+        max(map(abs, gaps.values())) < 0.5, ", ".join(f"{eps:g}: {apart:+.2f}" for eps, apart in gaps.items())
+    )
 
 
 def kind_of(loss: str, dtype: str) -> dict[str, str]:
@@ -206,7 +225,7 @@ def kind_of(loss: str, dtype: str) -> dict[str, str]:
 
 
 def wide_enough(records: Sequence[Record[Setting]], loss: str, dtype: str) -> Judged | None:
-    """A loss with the cutoff of float64 equals the fixed one until that cutoff is reached, and then leaves rows silent."""
+    """A loss with the cutoff of float64 equals the fixed one until that is reached, and then leaves rows silent."""
     gaps = gap(records, kind_of(loss, dtype), kind_of("fixed", dtype))
     last = chosen(records, eps=1e-16, steps=STEPS, **kind_of(loss, dtype))
     if len(gaps) < len(EPSILONS):
@@ -225,13 +244,14 @@ def double(records: Sequence[Record[Setting]]) -> Judged | None:
 
 
 def stalled(records: Sequence[Record[Setting]], at_loss: str, limit: float) -> Judged | None:
-    """With 16 bit at the loss alone, the standard loss stays below a limit in every run and the fixed one goes past 10."""
-    kinds = {
-        loss: chosen(records, loss=loss, weights="float32", at_loss=at_loss) for loss in ("standard", "fixed")
-    }
+    """With 16 bit at the loss alone, the standard loss stays below a limit in every run, the fixed one does not."""
+    kinds = {loss: chosen(records, loss=loss, weights="float32", at_loss=at_loss) for loss in ("standard", "fixed")}
     if not all(kinds.values()):
         return None
-    high, low = max(record["margin"] for record in kinds["standard"]), min(record["margin"] for record in kinds["fixed"])
+    high, low = (
+        max(record["margin"] for record in kinds["standard"]),
+        min(record["margin"] for record in kinds["fixed"]),
+    )
     return Judged(high < limit and low > 10, f"standard {spread(kinds['standard'], 'margin')}, fixed from {low:.3g}")
 
 
@@ -331,7 +351,10 @@ PREDICTIONS = (
         "reversal", Tier.ACCURACY, "float32, epsilon 1e-16: fixed gets fewer unseen sums right", loss_at_smallest
     ),
     Prediction(
-        "gain-bfloat16", Tier.ACCURACY, "bfloat16 at the loss alone: fixed gets more unseen sums right", gain_in_bfloat16
+        "gain-bfloat16",
+        Tier.ACCURACY,
+        "bfloat16 at the loss alone: fixed gets more unseen sums right",
+        gain_in_bfloat16,
     ),
 )
 
@@ -356,10 +379,14 @@ def at_loss(formats: Sequence[str], epsilons: Sequence[float], seeds: int) -> li
 
 
 def normal() -> list[Setting]:
-    """Three seeds in 32 and 64 bit, one in 16 bit at the default epsilon, and five with 16 bit at the loss alone."""
+    """Three seeds in 32 and 64 bit, one in 16 bit at the default epsilon, and five with 16 bit at the loss alone.
+
+    Seed by seed, so that a run that is cut short has seen every kind.
+    """
     wide = [setting for setting in grid(3) if setting.weights != "bfloat16"]
     narrow = [setting for setting in grid(1) if setting.weights == "bfloat16" and setting.eps == EPSILONS[0]]
-    return wide + narrow + at_loss(["bfloat16"], EPSILONS[:1], 5) + at_loss(["float16"], EPSILONS[:1], 2)
+    cast = at_loss(["bfloat16"], EPSILONS[:1], 5) + at_loss(["float16"], EPSILONS[:1], 2)
+    return sorted(wide + narrow + cast, key=lambda setting: setting.seed)
 
 
 def quick() -> list[Setting]:
@@ -372,15 +399,35 @@ def tables(records: Sequence[Record[Setting]]) -> list[Table]:
     """One row for each kind of run."""
     kinds = dict.fromkeys(replace(record.setting, seed=0) for record in records)
     rows = [row(kind, [record for record in records if replace(record.setting, seed=0) == kind]) for kind in kinds]
-    columns = ("weights", "at the loss", "loss", "epsilon", "seeds", "margin at the end", "swings", "silent", "accuracy")
-    return [Table("Margins (medians over examples, last quarter), mean over seeds (lowest to highest)", columns, tuple(rows))]
+    columns = (
+        "weights",
+        "at the loss",
+        "loss",
+        "epsilon",
+        "seeds",
+        "margin at the end",
+        "swings",
+        "silent",
+        "accuracy",
+    )
+    return [
+        Table(
+            "Margins (medians over examples, last quarter), mean over seeds (lowest to highest)", columns, tuple(rows)
+        )
+    ]
 
 
 def row(kind: Setting, records: Sequence[Record[Setting]]) -> tuple[str, ...]:
     low, high = min(record["lowest"] for record in records), max(record["highest"] for record in records)
     worst = max(record["silent"] for record in records)
     names = (kind.weights, kind.at_loss, kind.loss, f"{kind.eps:g}", str(len(records)))
-    return (*names, spread(records, "margin"), f"{low:.1f} to {high:.1f}", f"{worst:.0%}", spread(records, "accuracy", ".0%"))
+    return (
+        *names,
+        spread(records, "margin"),
+        f"{low:.1f} to {high:.1f}",
+        f"{worst:.0%}",
+        spread(records, "accuracy", ".0%"),
+    )
 
 
 def panels(records: Sequence[Record[Setting]]) -> list[Panel]:

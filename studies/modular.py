@@ -1,4 +1,4 @@
-"""Addition on a clock of 31 positions, a one-layer transformer for it, and AdamW; all work on one run or on many at once.
+"""Addition on a clock of 31 positions, a one-layer transformer for it, and AdamW, for one run or many side by side.
 
 A model is one flat tensor, so that many models are one tensor with a leading axis.
 """

@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import torch
-
 from studies.draw import draw
 from studies.study import Prediction, Record, Size, Study, Table, Tier
 
@@ -31,9 +29,13 @@ class Verdict:
 
 def machine() -> str:
     """What the runs ran on, as far as a reader of numbers needs it."""
+    import torch
+
     devices = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     python = f"Python {platform.python_version()}"
-    return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *(devices or ["no GPU"]), f"torch {torch.__version__}", python])
+    return ", ".join(
+        [platform.machine(), f"{os.cpu_count()} cores", *(devices or ["no GPU"]), f"torch {torch.__version__}", python]
+    )
 
 
 def command(study: Study[S], size: Size) -> str:
@@ -96,7 +98,8 @@ def page(study: Study[S], size: Size, records: Sequence[Record[S]]) -> str:
         f"# {study.name}\n",
         f"{study.question}\n",
         f"`{command(study, size)}`\n",
-        f"{len(records)} runs, size {size.value}: {cpu:.0f} s of processor time, {wall:.0f} s summed over the runs ({machine()}).\n",
+        f"{len(records)} runs, size {size.value}: {cpu:.0f} s of processor time, {wall:.0f} s summed over the runs",
+        f"({machine()}).\n",
         f"![{study.question}]({study.name}.png)\n",
         *(line for table in predicted if table.rows for line in rows(table)),
         *(line for table in study.tables(records) for line in rows(table)),

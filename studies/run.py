@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
-
-import torch
 
 from studies.study import Found, Record, Study
 
@@ -52,8 +51,7 @@ class Timed(Generic[S]):
 
 
 def begin_worker() -> None:
-    """One thread for arithmetic, and an end as soon as the parent ends, however it ends."""
-    torch.set_num_threads(1)
+    """Makes a worker process end as soon as its parent ends, however that ends."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "only a child process can wait for its parent"
 
@@ -68,7 +66,6 @@ def in_processes(study: Study[S], settings: Sequence[S], jobs: int) -> Iterator[
     """Records as they are finished, from this process or from several."""
     timed = Timed(study.measure)
     if jobs == 1:
-        torch.set_num_threads(1)
         yield from map(timed, settings)
         return
     with multiprocessing.get_context("spawn").Pool(jobs, begin_worker) as pool:
@@ -94,7 +91,9 @@ def log_of(study: Study[S], folder: Path, shard: Shard) -> Path:
 def recorded(study: Study[S], folder: Path) -> list[Record[S]]:
     """All records in a folder, of whichever shards; a line that was cut off is no record."""
     return [
-        Record(study.setting(**fields["setting"]), Found(**fields["found"]), fields["cpu_seconds"], fields["wall_seconds"])
+        Record(
+            study.setting(**fields["setting"]), Found(**fields["found"]), fields["cpu_seconds"], fields["wall_seconds"]
+        )
         for path in sorted(folder.glob(f"{study.name}.runs-*.jsonl"))
         for line in path.read_text().splitlines(keepends=True)
         if line.endswith("\n")
@@ -110,7 +109,11 @@ def mend(path: Path) -> None:
 
 
 def complete(
-    study: Study[S], settings: Sequence[S], folder: Path, shard: Shard, source: Callable[[Sequence[S]], Iterator[Record[S]]]
+    study: Study[S],
+    settings: Sequence[S],
+    folder: Path,
+    shard: Shard,
+    source: Callable[[Sequence[S]], Iterator[Record[S]]],
 ) -> None:
     """Runs what this shard still lacks; every record is on disk before the next one is waited for."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,4 +126,8 @@ def complete(
             log.write(json.dumps(asdict(record)) + "\n")
             log.flush()
             os.fsync(log.fileno())
-            print(f"{study.name} {number}/{len(missing)} {record.setting} {record.cpu_seconds:.1f} s", flush=True)
+            print(
+                f"{study.name} {number}/{len(missing)} {record.setting} {record.cpu_seconds:.1f} s",
+                file=sys.stderr,
+                flush=True,
+            )

@@ -22,8 +22,8 @@ from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, 
 class Setting:
     """One measurement.
 
-    ``part`` says what ``amount`` is: ``decay`` the relative change of a step, ``step`` the learning rate, ``second`` one
-    minus beta2, ``average`` one minus the decay of averaged weights, ``rescue`` the weight decay of a training run.
+    ``part`` says what ``amount`` is: ``decay`` the relative change of a step, ``step`` the learning rate, ``second``
+    one minus beta2, ``average`` one minus the decay of averaged weights, ``rescue`` the weight decay of a run.
     """
 
     part: str
@@ -87,7 +87,9 @@ class Kept:
 
     def __init__(self, weights: Sequence[Tensor], decay: float) -> None:
         self.weights, self.decay, self.steps = weights, decay, 0
-        self.average, self.square = ([torch.zeros_like(weight, dtype=torch.float32) for weight in weights] for _ in "12")
+        self.average, self.square = (
+            [torch.zeros_like(weight, dtype=torch.float32) for weight in weights] for _ in "12"
+        )
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor]) -> None:
@@ -275,21 +277,56 @@ def steps_rescued(records: Records) -> Judged | None:
 def decay_rescued(records: Records) -> Judged | None:
     found = [one for one in part(records, "rescue") if one.setting.amount == 1.0]
     off = {
-        kept: max(abs(one["decayed"] - (1 - LEARNING_RATE) ** 1000) for one in part(found, "rescue", kept)) for kept in WAYS
+        kept: max(abs(one["decayed"] - (1 - LEARNING_RATE) ** 1000) for one in part(found, "rescue", kept))
+        for kept in WAYS
     }
     kept = [one["decayed"] for name in ("plain", "Kahan") for one in part(found, "rescue", name)]
     held = min(kept) == 1 and max(off[name] for name in ("master copy", "stochastic", "Kahan, decay too")) < 0.01
-    return Judged(held, f"exact {(1 - LEARNING_RATE) ** 1000:.3f}; off by " + "; ".join(f"{n} {by:.3f}" for n, by in off.items()))
+    return Judged(
+        held, f"exact {(1 - LEARNING_RATE) ** 1000:.3f}; off by " + "; ".join(f"{n} {by:.3f}" for n, by in off.items())
+    )
 
 
 PREDICTIONS = (
-    Prediction("decay", Tier.NUMERICS, "share of weights that decay cannot move: the closed form to 0.005 in every cell", decay_form),
-    Prediction("default", Tier.NUMERICS, "lr 1e-3 with weight decay 1: bfloat16 all frozen, float16 and float32 none", default_frozen),
-    Prediction("step", Tier.NUMERICS, "share of weights that a first step of Adam cannot move: the closed form to 0.005", step_form),
-    Prediction("second-moment", Tier.NUMERICS, "1 - beta2 < eps/4: the second moment stays as it is; from eps/2 on it more than halves", cannot_fall),
-    Prediction("average", Tier.NUMERICS, "averaged weights stop 2^-p / (1 - decay) short of their goal (to 0.02), or never move", cannot_move),
-    Prediction("decay-rescued", Tier.NUMERICS, "decay works with a master copy, stochastic rounding, Kahan with decay inside; not with plain or Kahan alone", decay_rescued),
-    Prediction("plain", Tier.ACCURACY, "lr 1e-4: plain bfloat16 weights end 0.2 or more behind float32 in loss", plain_fails),
+    Prediction(
+        "decay",
+        Tier.NUMERICS,
+        "share of weights that decay cannot move: the closed form to 0.005 in every cell",
+        decay_form,
+    ),
+    Prediction(
+        "default",
+        Tier.NUMERICS,
+        "lr 1e-3 with weight decay 1: bfloat16 all frozen, float16 and float32 none",
+        default_frozen,
+    ),
+    Prediction(
+        "step",
+        Tier.NUMERICS,
+        "share of weights that a first step of Adam cannot move: the closed form to 0.005",
+        step_form,
+    ),
+    Prediction(
+        "second-moment",
+        Tier.NUMERICS,
+        "1 - beta2 < eps/4: the second moment stays as it is; from eps/2 on it more than halves",
+        cannot_fall,
+    ),
+    Prediction(
+        "average",
+        Tier.NUMERICS,
+        "averaged weights stop 2^-p / (1 - decay) short of their goal (to 0.02), or never move",
+        cannot_move,
+    ),
+    Prediction(
+        "decay-rescued",
+        Tier.NUMERICS,
+        "decay works with a master copy, stochastic rounding, Kahan with decay inside; not with plain or Kahan alone",
+        decay_rescued,
+    ),
+    Prediction(
+        "plain", Tier.ACCURACY, "lr 1e-4: plain bfloat16 weights end 0.2 or more behind float32 in loss", plain_fails
+    ),
     Prediction("steps-rescued", Tier.ACCURACY, "each rescue ends within 0.05 of float32 in loss", steps_rescued),
 )
 
@@ -308,7 +345,8 @@ def tables(records: Records) -> list[Table]:
 
 def closed_form(records: Records, title: str, amount: str) -> Table:
     rows = [
-        (one.setting.kept, f"{one.setting.amount:g}", f"{one['predicted']:.4f}", f"{one['measured']:.4f}") for one in records
+        (one.setting.kept, f"{one.setting.amount:g}", f"{one['predicted']:.4f}", f"{one['measured']:.4f}")
+        for one in records
     ]
     return Table(title, ("format", amount, "predicted", "measured"), tuple(rows))
 
