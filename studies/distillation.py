@@ -9,6 +9,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import torch
@@ -76,7 +77,8 @@ def data() -> tuple[Tensor, Tensor]:
     return torch.stack([left.flatten(), right.flatten(), equals], 1), (left + right).flatten() % POSITIONS
 
 
-def teacher_of(seed: int) -> Transformer:
+@cache
+def taught(seed: int) -> Transformer:
     """Trained in float32; a cast to float64 changes none of its numbers."""
     torch.manual_seed(seed)
     model, (sums, answers) = Transformer(), data()
@@ -86,6 +88,11 @@ def teacher_of(seed: int) -> Transformer:
         torch.autograd.backward(F.cross_entropy(model(sums), answers))
         adam.step()
     return model
+
+
+def teacher_of(setting: Setting) -> Transformer:
+    """A teacher of one's own in the format of the run."""
+    return copy.deepcopy(taught(setting.seed)).to(FORMATS[setting.weights].dtype)
 
 
 def flat(model: nn.Module) -> Tensor:
@@ -137,7 +144,7 @@ def error(scores: Tensor, target: Tensor) -> float:
 
 def follow(setting: Setting) -> Found:
     """A copy, exact or near, through all its steps."""
-    teacher = teacher_of(setting.seed).to(FORMATS[setting.weights].dtype)
+    teacher = teacher_of(setting)
     target = answers_of(teacher, setting.modes)
     student = copy.deepcopy(teacher).train()
     if setting.part == "near":
@@ -188,7 +195,7 @@ def stays(teacher: Transformer, target: Tensor, setting: Setting, eps: float) ->
 
 def search(setting: Setting) -> Found:
     """The epsilon from which a copy stays, by bisection, and the one that the curvature predicts."""
-    teacher = teacher_of(setting.seed).to(FORMATS[setting.weights].dtype)
+    teacher = teacher_of(setting)
     target = answers_of(teacher, setting.modes)
     bend = curvature(teacher, target)
     predicted = escape_epsilon(LEARNING_RATE, bend, setting.beta1)
@@ -473,7 +480,12 @@ STUDY = Study(
     setting=Setting,
     sizes={
         Size.QUICK: [one for one in copy_settings(1, ["equal"]) if one.weights != "bfloat16"],
-        Size.NORMAL: [*copy_settings(3, ["equal", "unequal"]), *near_settings(3), *boundary_settings(3)],
+        Size.NORMAL: [
+            *copy_settings(3, ["equal"]),
+            *boundary_settings(3),
+            *copy_settings(3, ["unequal"]),
+            *near_settings(3),
+        ],
     },
     measure=measure,
     predictions=PREDICTIONS,
