@@ -114,7 +114,7 @@ def perturbed(model: Transformer, seed: int) -> Transformer:
     for weight in model.parameters():
         noise = torch.randn(weight.shape, generator=generator, dtype=torch.float64).to(weight.dtype)
         with torch.no_grad():
-            weight += NEAR * weight.std() * noise
+            weight.add_(NEAR * weight.std() * noise)
     return model
 
 

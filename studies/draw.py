@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
@@ -29,12 +28,11 @@ STYLES = (
 def draw(panels: Sequence[Panel], path: Path) -> None:
     """Writes one PNG; equal styles share one entry of the legend in each panel."""
     figure = Figure(figsize=(WIDTH, HEIGHT * len(panels)), dpi=DOTS, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
     for index, panel in enumerate(panels):
         paint(panel, figure.add_subplot(len(panels), 1, index + 1))
-    canvas.draw()
-    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    picture.quantize(COLOURS).save(path, optimize=True)
+    whole = BytesIO()
+    figure.savefig(whole, format="png")
+    Image.open(whole).convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
 def paint(panel: Panel, axes: Axes) -> None:

@@ -53,7 +53,7 @@ def initial(seed: int) -> Tensor:
 
 def logits(weights: Tensor, sums: Tensor) -> Tensor:
     """One model on all sums: one layer of attention from the equals sign, one hidden layer, no normalisation."""
-    parts = [part.view(shape) for part, shape in zip(weights.split(SIZES), SHAPES, strict=True)]
+    parts = [part.view(shape) for part, shape in zip(torch.split(weights, SIZES), SHAPES, strict=True)]
     tokens, places, query, key, value, out, up, down, head = parts
     embedded = tokens[sums] + places
     last = embedded[:, -1]

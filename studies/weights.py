@@ -192,19 +192,23 @@ def trained(setting: Setting) -> Found:
         losses.append(loss.item())
     with torch.no_grad():
         final = F.cross_entropy(model(points.to(dtype)).float(), classes).item()
-    length = torch.cat([weight.detach().flatten().float() for weight in weights]).norm().item()
+    length = length_of(torch.cat([weight.detach().flatten() for weight in weights]))
     values = {"loss": final, "length": length, "decayed": decayed(setting)}
     return Found(values, {"loss": [round(sum(losses[at : at + 20]) / 20, 4) for at in range(0, STEPS, 20)]})
+
+
+def length_of(weights: Tensor) -> float:
+    return math.sqrt((weights.double() ** 2).sum().item())
 
 
 def decayed(setting: Setting) -> float:
     """What 1,000 steps without gradients leave of the length of weights; exactly ``(1 - lr * decay) ** 1000``."""
     way, dtype = WAYS[setting.kept]
     weight = torch.randn(1000, generator=generator_of(setting)).to(dtype)
-    start, optimizer = weight.float().norm().item(), way([weight], setting.amount)
+    start, optimizer = length_of(weight), way([weight], setting.amount)
     for _ in range(1000):
         optimizer.step([torch.zeros_like(weight)])
-    return weight.float().norm().item() / start
+    return length_of(weight) / start
 
 
 PARTS: dict[str, Callable[[Setting], Found]] = {
