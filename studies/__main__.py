@@ -26,7 +26,11 @@ def parser() -> argparse.ArgumentParser:
     size.add_argument("--full", dest="size", action="store_const", const=Size.FULL, help="hours; margin only")
     options.add_argument("--out", type=Path, default=Path("build/studies"), metavar="DIR", help="default: %(default)s")
     options.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes; default: one a core"
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes; default: one a core; 0: run nothing, show what is there",
     )
     options.add_argument("--batch", metavar="DEVICE", help="compute runs side by side on this device, cuda say")
     options.set_defaults(size=Size.NORMAL)
@@ -34,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs this shard's part; whoever finds all records there writes the report."""
+    """Runs this shard's part; whoever then finds all records writes the report."""
     options = parser().parse_args(arguments)
     # Read when torch is first imported, here and in processes started from here: those share the cores, not a run.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -50,9 +54,10 @@ def main(arguments: Sequence[str]) -> int:
         else partial(in_processes, study, jobs=options.jobs)
     )
     complete(study, settings, options.out, Shard.of(dict(os.environ)), source)
-    records = {record.setting: record for record in recorded(study, options.out)}
-    if all(setting in records for setting in settings):
-        print(write(study, options.size, [records[setting] for setting in settings], options.out))
+    by_setting = {record.setting: record for record in recorded(study, options.out)}
+    records = [by_setting[setting] for setting in settings if setting in by_setting]
+    if records and (len(records) == len(settings) or not options.jobs):
+        print(write(study, options.size, records, options.out))
     return 0
 
 

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, mean, spread
+from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, chosen, mean, spread
 
 CODES = 32
 STOP = CODES
@@ -143,9 +143,7 @@ Records = Sequence[Record[Setting]]
 def cells(records: Records) -> dict[tuple[str, str, float], Records]:
     """Runs that differ in the seed alone."""
     keys = dict.fromkeys((one.setting.cue, one.setting.clips, one.setting.cut) for one in records)
-    return {
-        key: [one for one in records if (one.setting.cue, one.setting.clips, one.setting.cut) == key] for key in keys
-    }
+    return {(cue, amount, cut): chosen(records, cue=cue, clips=amount, cut=cut) for cue, amount, cut in keys}
 
 
 def lost(records: Records, cut: float) -> dict[str, float]:
@@ -249,16 +247,14 @@ def tables(records: Records) -> list[Table]:
 
 def panels(records: Records) -> list[Panel]:
     """Loss and stopping of one natural and one cut setting."""
-    chosen = [
-        one for one in records if one.setting.seed == 0 and (one.setting.cue, one.setting.clips) == ("clear", "many")
-    ]
+    first = chosen(records, seed=0, cue="clear", clips="many")
     titles = (("loss", "test loss"), ("stops", "stops right"))
     return [
         Panel(
             f"Clear cue, many clips: {title}",
             "steps",
             title,
-            tuple(curve(record, name) for record in chosen if record.setting.cut in (0.0, 0.4)),
+            tuple(curve(record, name) for record in first if record.setting.cut in (0.0, 0.4)),
             y_scale="log" if name == "loss" else "linear",
         )
         for name, title in titles

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, mean, spread
+from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, chosen, mean, spread
 
 CODES = 32
 STOP = CODES
@@ -165,12 +165,10 @@ Records = Sequence[Record[Setting]]
 
 
 def arms(records: Records, variant: str) -> tuple[Records, Records]:
-    """The runs of both arms, in the order of their seeds."""
-    chosen = sorted(
-        (record for record in records if record.setting.variant == variant), key=lambda one: one.setting.seed
-    )
-    collided, apart = ([record for record in chosen if record.setting.arm == arm] for arm in SKIPPED)
-    return collided, apart
+    """The runs of both arms, seed by seed."""
+    collided, apart = (chosen(records, variant=variant, arm=arm) for arm in SKIPPED)
+    pairs = [(one, other) for one in collided for other in chosen(apart, seed=one.setting.seed)]
+    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
 def same_curve(records: Records) -> Judged | None:
@@ -287,13 +285,13 @@ def panels(records: Records) -> list[Panel]:
         "noisy": "5 % wrong codes: the sound arm is lower",
         "counted": "Stopping is hard: the curves differ",
     }
-    chosen = [record for record in records if record.setting.seed == 0]
+    first = chosen(records, seed=0)
     return [
         Panel(
             title,
             "steps",
             "training loss",
-            tuple(curve(record) for record in chosen if record.setting.variant == variant),
+            tuple(curve(record) for record in chosen(first, variant=variant)),
             y_scale="log",
         )
         for variant, title in titles.items()

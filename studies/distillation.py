@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from studies.losses import FORMATS, divergence, escape_epsilon, exact_zero_divergence
-from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, mean, spread
+from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, chosen, mean, spread
 
 POSITIONS, WIDTH = 7, 32
 TEACHING, LEARNING_RATE, EPSILON = 400, 1e-3, 1e-8
@@ -221,11 +221,6 @@ def measure(setting: Setting) -> Found:
 
 
 Records = Sequence[Record[Setting]]
-
-
-def chosen(records: Records, **fields: str | float) -> list[Record[Setting]]:
-    """The records whose settings have these fields."""
-    return [one for one in records if all(getattr(one.setting, name) == value for name, value in fields.items())]
 
 
 def copies(records: Records, loss: str, modes: str) -> list[Record[Setting]]:

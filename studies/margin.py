@@ -16,7 +16,7 @@ from torch import Tensor
 
 from studies.losses import FORMATS, Loss, cross_entropy, margin
 from studies.modular import AdamW, data, initial, logits
-from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, mean, spread
+from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, chosen, mean, spread
 
 STEPS = 6000
 EVERY = 20
@@ -143,13 +143,6 @@ def measure_batch(settings: Sequence[Setting], device: str) -> list[Found]:
             ):
                 course.look(setting, weights, (sums, answers, unseen, others))
     return [course.found() for course in courses]
-
-
-def chosen(records: Sequence[Record[Setting]], **fields: str | float) -> list[Record[Setting]]:
-    """The records whose settings have these fields."""
-    return [
-        record for record in records if all(getattr(record.setting, name) == value for name, value in fields.items())
-    ]
 
 
 def capped(records: Sequence[Record[Setting]]) -> Judged | None:
@@ -364,7 +357,7 @@ WIDE = ("float32", "float64")
 
 def grid(seeds: int) -> list[Setting]:
     """Formats, losses and epsilons; upcast in float64 is the standard loss, so it is left out."""
-    cells = product(range(seeds), ("float64", "float32", "bfloat16"), LOSSES, EPSILONS)
+    cells = product(range(seeds), ("float32", "float64", "bfloat16"), LOSSES, EPSILONS)
     return [
         Setting(loss, dtype, dtype, eps, seed)
         for seed, dtype, loss, eps in cells
@@ -386,7 +379,7 @@ def normal() -> list[Setting]:
     wide = [setting for setting in grid(3) if setting.weights != "bfloat16"]
     narrow = [setting for setting in grid(1) if setting.weights == "bfloat16" and setting.eps == EPSILONS[0]]
     cast = at_loss(["bfloat16"], EPSILONS[:1], 5) + at_loss(["float16"], EPSILONS[:1], 2)
-    return sorted(wide + narrow + cast, key=lambda setting: setting.seed)
+    return sorted(cast + wide + narrow, key=lambda setting: setting.seed)
 
 
 def quick() -> list[Setting]:

@@ -41,12 +41,12 @@ def data(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def initial(seed: int) -> Tensor:
-    """Weights of variance one over fan-in, drawn in float64, so that every format starts from the same numbers."""
+    """Vectors of length about one, weights of variance one over fan-in; float64, so that all formats start alike."""
     generator = torch.Generator().manual_seed(seed)
-    scales = [columns if index == 0 else rows for index, (rows, columns) in enumerate(SHAPES)]
+    fans = [WIDTH, WIDTH, *(rows for rows, _ in SHAPES[2:])]
     drawn = [
-        torch.randn(size, generator=generator, dtype=torch.float64) / math.sqrt(scale)
-        for size, scale in zip(SIZES, scales, strict=True)
+        torch.randn(size, generator=generator, dtype=torch.float64) / math.sqrt(fan)
+        for size, fan in zip(SIZES, fans, strict=True)
     ]
     return torch.cat(drawn)
 

@@ -63,7 +63,9 @@ def begin_worker() -> None:
 
 
 def in_processes(study: Study[S], settings: Sequence[S], jobs: int) -> Iterator[Record[S]]:
-    """Records as they are finished, from this process or from several."""
+    """Records as they are finished, from this process or from several; from none there are none."""
+    if not jobs:
+        return
     timed = Timed(study.measure)
     if jobs == 1:
         yield from map(timed, settings)

@@ -117,6 +117,11 @@ class Study(Generic[S]):
     measure_batch: Callable[[Sequence[S], str], Sequence[Found]] | None = None
 
 
+def chosen(records: Iterable[Record[S]], **fields: str | float) -> list[Record[S]]:
+    """The records whose settings have these fields."""
+    return [one for one in records if all(getattr(one.setting, name) == value for name, value in fields.items())]
+
+
 def mean(records: Iterable[Record[S]], name: str) -> float:
     """The mean of a number over runs."""
     return fmean(record[name] for record in records)

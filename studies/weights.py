@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from studies.losses import FORMATS
-from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, mean, spread
+from studies.study import Found, Judged, Line, Panel, Prediction, Record, Size, Study, Table, Tier, chosen, mean, spread
 
 
 @dataclass(frozen=True)
@@ -228,45 +228,43 @@ def measure(setting: Setting) -> Found:
 Records = Sequence[Record[Setting]]
 
 
-def part(records: Records, name: str, kept: str = "") -> list[Record[Setting]]:
-    return [one for one in records if one.setting.part == name and kept in ("", one.setting.kept)]
-
-
 def far_off(records: Records) -> float:
     """The largest difference between a closed form and what was measured."""
     return max(abs(record["predicted"] - record["measured"]) for record in records)
 
 
 def decay_form(records: Records) -> Judged | None:
-    found = part(records, "decay")
+    found = chosen(records, part="decay")
     return Judged(far_off(found) < 0.005, f"largest difference {far_off(found):.4f} in {len(found)} cells")
 
 
 def default_frozen(records: Records) -> Judged | None:
-    found = {one.setting.kept: one["measured"] for one in part(records, "decay") if one.setting.amount == 1e-3}
+    found = {one.setting.kept: one["measured"] for one in chosen(records, part="decay") if one.setting.amount == 1e-3}
     held = found["bfloat16"] == 1 and found["float16"] == found["float32"] == 0
     return Judged(held, "; ".join(f"{kept} {share:.0%}" for kept, share in found.items()))
 
 
 def step_form(records: Records) -> Judged | None:
-    found = part(records, "step")
+    found = chosen(records, part="step")
     return Judged(far_off(found) < 0.005, f"largest difference {far_off(found):.4f} in {len(found)} cells")
 
 
 def cannot_fall(records: Records) -> Judged | None:
-    frozen, free = ([one for one in part(records, "second") if one[kind] == 1] for kind in ("frozen", "free"))
+    frozen, free = ([one for one in chosen(records, part="second") if one[kind] == 1] for kind in ("frozen", "free"))
     held = all(one["measured"] == 1 for one in frozen) and all(one["measured"] < 0.5 for one in free)
     return Judged(held, f"left: {spread(frozen, 'measured')} where frozen, {spread(free, 'measured')} where free")
 
 
 def cannot_move(records: Records) -> Judged | None:
-    found = part(records, "average")
+    found = chosen(records, part="average")
     return Judged(far_off(found) < 0.02, f"largest difference {far_off(found):.4f} in {len(found)} cells")
 
 
 def lag(records: Records, kept: str) -> float:
     """How much higher the final loss is than in float32."""
-    return mean(part(records, "rescue", kept), "loss") - mean(part(records, "rescue", "float32"), "loss")
+    return mean(chosen(records, part="rescue", kept=kept), "loss") - mean(
+        chosen(records, part="rescue", kept="float32"), "loss"
+    )
 
 
 def plain_fails(records: Records) -> Judged | None:
@@ -279,12 +277,12 @@ def steps_rescued(records: Records) -> Judged | None:
 
 
 def decay_rescued(records: Records) -> Judged | None:
-    found = [one for one in part(records, "rescue") if one.setting.amount == 1.0]
+    found = chosen(records, part="rescue", amount=1.0)
     off = {
-        kept: max(abs(one["decayed"] - (1 - LEARNING_RATE) ** 1000) for one in part(found, "rescue", kept))
+        kept: max(abs(one["decayed"] - (1 - LEARNING_RATE) ** 1000) for one in chosen(found, kept=kept))
         for kept in WAYS
     }
-    kept = [one["decayed"] for name in ("plain", "Kahan") for one in part(found, "rescue", name)]
+    kept = [one["decayed"] for name in ("plain", "Kahan") for one in chosen(found, kept=name)]
     held = min(kept) == 1 and max(off[name] for name in ("master copy", "stochastic", "Kahan, decay too")) < 0.01
     return Judged(
         held, f"exact {(1 - LEARNING_RATE) ** 1000:.3f}; off by " + "; ".join(f"{n} {by:.3f}" for n, by in off.items())
@@ -343,8 +341,8 @@ def tables(records: Records) -> list[Table]:
         "second": ("What 3,000 steps without a gradient leave of the second moment", "1 - beta2"),
         "average": ("An average that starts at 1.5, after 20,000 steps towards 1", "1 - decay"),
     }
-    found = [closed_form(part(records, name), *titles[name]) for name in titles]
-    return [*found, rescue_table(part(records, "rescue"))]
+    found = [closed_form(chosen(records, part=name), *titles[name]) for name in titles]
+    return [*found, rescue_table(chosen(records, part="rescue"))]
 
 
 def closed_form(records: Records, title: str, amount: str) -> Table:
@@ -357,7 +355,7 @@ def closed_form(records: Records, title: str, amount: str) -> Table:
 
 def rescue_table(records: Records) -> Table:
     kinds = list(product(DECAYS, WAYS))
-    groups = [[one for one in part(records, "rescue", kept) if one.setting.amount == decay] for decay, kept in kinds]
+    groups = [chosen(records, kept=kept, amount=decay) for decay, kept in kinds]
     rows = [
         (kept, f"{decay:g}", str(len(group)), spread(group, "loss", ".3f"), spread(group, "decayed", ".3f"))
         for (decay, kept), group in zip(kinds, groups, strict=True)
@@ -369,14 +367,16 @@ def rescue_table(records: Records) -> Table:
 
 def panels(records: Records) -> list[Panel]:
     """Frozen shares against the closed form, and the rescues' losses."""
-    frozen = part(records, "decay", "bfloat16")
+    frozen = chosen(records, part="decay", kept="bfloat16")
     amounts = [one.setting.amount for one in frozen]
     lines = (
         Line("closed form", amounts, [one["predicted"] for one in frozen], 3),
         Line("measured", amounts, [one["measured"] for one in frozen], 0, "o"),
     )
     ways = {"plain": 0, "Kahan": 1, "stochastic": 2, "float32": 3}
-    rescue = [one for one in part(records, "rescue") if one.setting.seed == 0 and one.setting.amount == DECAYS[0]]
+    rescue = [
+        one for one in chosen(records, part="rescue") if one.setting.seed == 0 and one.setting.amount == DECAYS[0]
+    ]
     curves = tuple(curve(one, ways[one.setting.kept]) for one in rescue if one.setting.kept in ways)
     return [
         Panel("bfloat16: weights that decay cannot move", "lr * weight decay", "share", lines, x_scale="log"),
