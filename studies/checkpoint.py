@@ -171,7 +171,7 @@ def cut_is_not(records: Records) -> Judged | None:
 
 def more_cut_more_lost(records: Records) -> Judged | None:
     by_cut = [lost(records, cut) for cut in (0.0, 0.2, 0.4)]
-    if not all(by_cut):
+    if not by_cut[0].keys() == by_cut[1].keys() == by_cut[2].keys():
         return None
     rising = {name: by_cut[0][name] < by_cut[1][name] < by_cut[2][name] for name in by_cut[0]}
     return Judged(all(rising.values()), f"rises in {sum(rising.values())} of {len(rising)} settings")

@@ -5,7 +5,7 @@ In: a variant of the task, an arm and a seed. Out: losses, how often generation 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -192,7 +192,13 @@ def one_dead(records: Records) -> Judged | None:
     collided = {(record["dead"], record["stop_dead"]) for first, _ in pairs for record in first}
     apart = {record["dead"] for _, second in pairs for record in second}
     held = collided == {(1.0, 1.0)} and apart == {0.0}
-    return Judged(held, f"dead classes: collision {sorted(dead for dead, _ in collided)}, apart {sorted(apart)}")
+    return Judged(
+        held, f"number of dead classes: collision {listed(one for one, _ in collided)}, apart {listed(apart)}"
+    )
+
+
+def listed(numbers: Iterable[float]) -> str:
+    return ", ".join(f"{number:.0f}" for number in sorted(numbers))
 
 
 def curves_differ(records: Records) -> Judged | None:
@@ -281,9 +287,9 @@ def tables(records: Records) -> list[Table]:
 def panels(records: Records) -> list[Panel]:
     """The curves of the first seed, where they agree and where they do not."""
     titles = {
-        "cued": "Stopping is easy: one curve, two models",
-        "noisy": "5 % wrong codes: the sound arm is lower",
-        "counted": "Stopping is hard: the curves differ",
+        "cued": "cued: the end is announced",
+        "noisy": "noisy: 5 % of the codes replaced",
+        "counted": "counted: the model has to count",
     }
     first = chosen(records, seed=0)
     return [

@@ -431,7 +431,7 @@ def drift_panel(records: Records) -> Panel:
         )
         for record in records
     ]
-    title = "Exact copies, standard loss: all leave\n(exact-zero loss: 0 throughout)"
+    title = "Exact copies, standard loss"
     return Panel(title, "step + 1", "furthest logit", tuple(lines), x_scale="log", y_scale="log")
 
 

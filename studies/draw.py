@@ -57,7 +57,7 @@ def scale(panel: Panel, axes: Axes) -> None:
     axes.set_ylabel(panel.y_label, fontsize=8.5)
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(which="both", labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     if panel.y_range:
         axes.set_ylim(*panel.y_range)
