@@ -273,7 +273,7 @@ def boundary_without(records: Records) -> Judged | None:
 def accuracy_kept(records: Records) -> Judged | None:
     found = copies(records, "standard", "equal")
     worst = min(record["accuracy"] - record["taught"] for record in found)
-    return Judged(worst >= 0, f"largest drop {100 * -worst:.1f} points")
+    return Judged(worst >= 0, f"largest drop {100 * max(0.0, -worst):.1f} points")
 
 
 def ratio_of_errors(records: Records, dtype: str) -> float | None:
