@@ -16,10 +16,10 @@ from functools import cache, reduce
 
 from trainlint import config
 from trainlint.config import Settings
-from trainlint.facts import Crash, CtcLoss, Fact, Facts, LabelMask, Loss, Metric, Unjudged
+from trainlint.facts import Crash, CtcLoss, Fact, Facts, LabelMask, Loss, LossInput, Metric, Unjudged
 from trainlint.finding import Finding, Severity
 from trainlint.lint import lint
-from trainlint.report import Report, Tally, filename
+from trainlint.report import INPUTS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
 from trainlint.source import Project, cells, foreign, observe, sites
@@ -35,6 +35,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     "losses": ((Loss, CtcLoss), Severity.WARNING),
     "metrics": ((Metric,), Severity.NOTE),
     "label masks": ((LabelMask,), Severity.WARNING),
+    INPUTS: ((LossInput,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
@@ -122,6 +123,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
     # A rule that was left out reports nothing, but what it would flag is not counted as safe.
     left_out = [rule for rule in known if rule.on and rule not in running]
     unsaid = [finding for finding in lint(facts, [*left_out, *constant_rules]) if finding.code not in constant]
+    every = [*findings, *unsaid]
     asked = [finding for finding in findings if scope.touches(finding)]
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, text)
     reported = tuple(finding for finding in asked if finding not in quiet)
@@ -130,7 +132,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
         findings=reported,
         suppressed=tuple(finding for finding in asked if finding in quiet),
         unjudged=_unjudged(facts, scope),
-        judged={kind: _tally(facts, [*findings, *unsaid], constant, kind, scope) for kind in JUDGED},
+        judged={kind: _tally(facts, _about(kind, every, known), constant, kind, scope) for kind in JUDGED},
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
         lines={finding.where.path: text(finding.where.path).lines for finding in reported},
@@ -267,6 +269,14 @@ def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
     ordered = sorted(every, key=lambda each: (each.where, each.question, each.why.reason))
     first = {(each.where, each.question): each for each in reversed(ordered)}
     return tuple(reversed(first.values()))
+
+
+def _about(kind: str, findings: list[Finding], rules: Iterable[Rule]) -> list[Finding]:
+    """A loss is flagged by whatever is found at its call, its input only by what is found about inputs."""
+    if kind != INPUTS:
+        return findings
+    other = {rule.code for rule in rules if rule.wants is not LossInput and not always_runs(rule)}
+    return [finding for finding in findings if finding.code not in other]
 
 
 def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: str, scope: Scope) -> Tally:

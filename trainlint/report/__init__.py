@@ -11,6 +11,9 @@ from trainlint.finding import Finding
 from trainlint.span import Span
 from trainlint.value import Unknown
 
+INPUTS = "loss inputs"
+"""The kind of which nothing is said where all are safe: nearly every loss has an input."""
+
 
 @dataclass(frozen=True)
 class Tally:

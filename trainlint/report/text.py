@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.finding import Finding, Severity
-from trainlint.report import Report, place, reason
+from trainlint.report import INPUTS, Report, place, reason
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -60,7 +60,7 @@ def summary(report: Report) -> str:
     levels = ", ".join(_count(counts[severity], severity.value) for severity in Severity if counts[severity])
     found = f"{_count(len(report.findings), 'finding')} ({levels})" if levels else "no findings"
     parts = [f"{found} in {_count(report.files_checked, 'file')}"]
-    parts += [_tally(kind, report) for kind in report.judged if report.judged[kind].total]
+    parts += [_tally(kind, report) for kind in report.judged if _is_told(kind, report)]
     if not any(tally.total for tally in report.judged.values()):
         parts.append("no loss to judge")
     if report.suppressed:
@@ -68,6 +68,12 @@ def summary(report: Report) -> str:
     if report.skipped:
         parts.append(f"{_count(len(report.skipped), 'file')} skipped (-v says why)")
     return "; ".join(parts)
+
+
+def _is_told(kind: str, report: Report) -> bool:
+    """Nearly every loss has an input: where they are all as the losses want them, nothing is said of them."""
+    tally = report.judged[kind]
+    return bool(tally.flagged or tally.unjudged if kind == INPUTS else tally.total)
 
 
 def _tally(kind: str, report: Report) -> str:
