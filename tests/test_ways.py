@@ -110,3 +110,23 @@ def test_the_width_that_is_stated_is_what_the_loss_was_given(
 @pytest.mark.parametrize("name", [name for name, program in ALL.items() if program.why])
 def test_where_the_classes_are_not_those_of_one_layer_no_width_is_stated(name: str, folders: dict[str, str]) -> None:
     assert all(call.classes is None for call in said(folders[name]))
+
+
+QUIET_FORKS = "".join(f"scale = 2.0 if flags.f{place} else scale * 0.5\nx = x * scale\n" for place in range(7))
+
+
+def of_arms(tmp_path: Path, arms: str) -> set[Call]:
+    forks = f"import sys\nfrom flags import flags\nscale = 1.0\nx = torch.randn(2, 3, 4)\n{QUIET_FORKS}"
+    text = f"{HEAD}{forks}{arms}F.cross_entropy(head(x).flatten(0, 1), y.flatten(), ignore_index=7)\n"
+    return said(written(tmp_path, {"train.py": text}))
+
+
+def test_forks_that_change_nothing_do_not_hide_a_width(tmp_path: Path) -> None:
+    assert {call.classes for call in of_arms(tmp_path, "head = nn.Linear(4, 9)\n")} == {9}
+
+
+def test_an_arm_behind_two_forks_is_not_passed_over(tmp_path: Path) -> None:
+    """Each of the first two answers alone changes nothing; the third arm does."""
+    same, other = "\n    head = nn.Linear(4, 9)\n", "\n    head = nn.Linear(4, 5)\n"
+    arms = f"if flags.a:{same}elif flags.b:{same}else:{other}"
+    assert {call.classes for call in of_arms(tmp_path, arms)} in ({9, 5}, {None})

@@ -220,19 +220,21 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
 def _settled(workspace: Workspace, run: Callable[[World], tuple[Fact, ...]]) -> dict[tuple[object, ...], int]:
     """Where there are more paths than can be followed: the forks of the first path whose other answers change nothing.
 
-    They keep their first answer; only what matters for this site is then followed on every path.
+    They keep their first answer; only what matters for this site is then followed on every path. An answer that leads
+    to a question which the first path was not asked matters.
     """
     budget, first = Budget(), Path()
     base = _result(Evaluator(workspace, first, budget), run)
-    if base is None or math.prod(len(fork.answers) for fork in first.forks.values()) <= MOST_WORLDS:
+    if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= MOST_WORLDS:
         return {}
     settled: dict[tuple[object, ...], int] = {}
     for key, fork in reversed(first.forks.items()):
-        others = (first.turned(key, answer) for answer in range(1, len(fork.answers)))
+        others = [first.turned(key, answer) for answer in range(1, len(fork.answers))]
         results = [_result(Evaluator(workspace, path, budget), run) for path in others]
         if budget.left < 0:
             return settled
-        if all(result is None or result == base for result in results):
+        asked = {each for path in others for each in path.forks}
+        if asked <= set(first.forks) and all(result is None or result == base for result in results):
             settled[key] = 0
     return settled
 
