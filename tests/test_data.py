@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainlint.check import Request, check
@@ -60,12 +60,14 @@ def findings(folder: Path, files: dict[str, str | bytes]) -> list[Finding]:
     return list(check(Request((str(folder),), str(folder), isolated=True)).findings)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_json_is_read_as_python_reads_it(value: object) -> None:
     for indent in (None, 2):
         assert plain(parse(json.dumps(value, indent=indent).encode(), "json")) == value
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_yaml_is_read_as_pyyaml_reads_it(value: object) -> None:
     text = yaml.safe_dump(value, allow_unicode=True)

@@ -153,7 +153,7 @@ def length(world: World, thing: Thing) -> Integer | Unknown:
         case Unknown():
             return thing
     elements = sequence(world, thing)
-    if elements is None and isinstance(thing, Items) and thing.elements and thing.frame.module is not None:
+    if elements is None and isinstance(thing, Items) and thing.frame.module is not None and _ends(thing):
         return _open_length(world, thing)
     if elements is None:
         return Unknown(f"the length of {getattr(thing, 'name', '') or 'it'} is not written out")
@@ -164,11 +164,16 @@ def length(world: World, thing: Thing) -> Integer | Unknown:
     return replace(number, table=table, evidence=_made(thing)) if table else number
 
 
+def _ends(thing: Items) -> tuple[Thunk, ...]:
+    """What is known of a sequence whose middle is open."""
+    return (*thing.elements, *thing.rear)
+
+
 def _open_length(world: World, thing: Items) -> Integer:
     """A sequence whose front is known: as long as the front at least, and its entries keep their places."""
     name = thing.name or "the sequence"
     origin = f"len({thing.frame.module.path}:{id(thing.node)}#{thing.frame.number})"
-    number = Integer.symbol(Symbol(f"len({name})", origin, len(thing.elements)))
+    number = Integer.symbol(Symbol(f"len({name})", origin, len(_ends(thing))))
     labels = [world.force(each) for each in thing.elements]
     entries = tuple((place, str(each.value)) for place, each in enumerate(labels) if isinstance(each, Constant))
     where = thing.frame.module.span(thing.node)
@@ -370,13 +375,17 @@ def _padded(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Tensor 
 
 
 def _concatenated(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing:
-    """A sequence behind another; what is known of the front keeps its place where the rest is open."""
+    """A sequence behind another; what is known of both ends keeps its place where the middle is open."""
     first, second = sequence(world, left), sequence(world, right)
     whole = left if isinstance(left, Items) else right
     assert isinstance(whole, Items), "one side is a literal sequence"
-    if first is None:
-        return Unknown("one side of the + is not written out")
-    return Items((*first, *(second or ())), node, whole.frame, whole=second is not None)
+    if first is not None and second is not None:
+        return Items((*first, *second), node, whole.frame)
+    front = first if first is not None else left.elements if isinstance(left, Items) else ()
+    if second is None:
+        return Items(front, node, whole.frame, whole=False, rear=right.rear if isinstance(right, Items) else ())
+    before = left.rear if isinstance(left, Items) else ()
+    return Items(front, node, whole.frame, whole=False, rear=(*before, *second))
 
 
 def _repeated(world: World, left: Items, right: Thing, node: ast.BinOp) -> Thing:
@@ -645,7 +654,8 @@ def _distinct(world: World, name: str, parts: tuple[Thunk, ...], node: ast.AST, 
 
 def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thing:
     whole = not isinstance(thing, Items) or thing.whole
-    parts = sequence(world, thing) if whole else thing.elements if isinstance(thing, Items) and not thing.rear else None
+    grows = isinstance(thing, Items) and thing.mutable and bool(thing.rear)
+    parts = sequence(world, thing) if whole else thing.elements if isinstance(thing, Items) and not grows else None
     start = 0
     if isinstance(node, ast.Call):
         extra = [keyword.value for keyword in node.keywords if keyword.arg == "start"] + node.args[1:]
@@ -660,7 +670,21 @@ def _enumerated(world: World, thing: Thing, node: ast.AST, frame: Frame) -> Thin
     pairs = (
         Items((_known(Integer.exact(place)), part), expression(node), frame) for place, part in enumerate(parts, start)
     )
-    return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, whole=whole)
+    rear = _from_behind(world, thing, start, node, frame) if isinstance(thing, Items) and not whole else ()
+    return Items(tuple(_known(pair) for pair in pairs), expression(node), frame, whole=whole, rear=rear)
+
+
+def _from_behind(world: World, thing: Items, start: int, node: ast.AST, frame: Frame) -> tuple[Thunk, ...]:
+    """The last places of an open sequence, counted from its length: ``len(letters) - 1`` is the last."""
+    total = length(world, thing) if thing.rear and thing.frame.module is not None else Unknown("no end is known")
+    if isinstance(total, Unknown):
+        return ()
+    total = replace(total, table=None)
+    places = (total + Integer.exact(start - len(thing.rear) + each) for each in range(len(thing.rear)))
+    pairs = (
+        Items((_known(place), part), expression(node), frame) for place, part in zip(places, thing.rear, strict=True)
+    )
+    return tuple(_known(pair) for pair in pairs)
 
 
 def _zipped(world: World, first: Thing, second: Thing, node: ast.AST, frame: Frame) -> Thing:

@@ -645,7 +645,7 @@ class Evaluator(World):
 
     def _dict_comprehension(self, node: ast.DictComp, frame: Frame) -> Thing:
         over = self.evaluate(node.generators[0].iter, frame)
-        front = over.elements if isinstance(over, Items) and not over.whole else None
+        front = (*over.elements, *over.rear) if isinstance(over, Items) and not over.whole else None
         turns = self._turns(node.generators, frame, front)
         if turns is None:
             return Unknown("the table is made by a comprehension over something unknown")

@@ -35,6 +35,7 @@ SAME = frozenset(f"os.path.{name}" for name in ("abspath", "realpath", "normpath
 SAME |= {"os.fspath", "hydra.utils.to_absolute_path"}
 HERE = frozenset({"os.getcwd", "pathlib.Path.cwd", "hydra.utils.get_original_cwd"})
 SAME_METHODS = frozenset({"resolve", "absolute", "expanduser", "as_posix", "strip", "__str__", "__fspath__"})
+CUTS = frozenset({"os.path.dirname", "os.path.basename"})
 READS = frozenset({"read", "readlines", "read_text", "read_bytes", "__enter__"})
 PARTS = frozenset({"parent", "parents", "stem"})
 MOST_PARENTS = 16
@@ -48,7 +49,7 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
         return Constant(".")
     if name in JOINS and given.positional and not given.stars:
         return joined(*map(world.force, given.positional))
-    first = world.force(given.positional[0]) if given.positional else None
+    first = world.force(given.positional[0]) if given.positional and name in SAME | CUTS else None
     if not isinstance(first, Constant) or not isinstance(first.value, str):
         return None
     if name in SAME:
