@@ -15,7 +15,7 @@ from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
 from trainlint.source import callers
 from trainlint.source.builtin import entry
-from trainlint.source.summary import Module
+from trainlint.source.summary import Module, last
 from trainlint.source.things import Constant, Entries, Opaque, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds
 from trainlint.value import Integer, Role, Step, Unknown
@@ -146,8 +146,19 @@ def _meaning(
     alias = next((each for each in meant if isinstance(each, Alias)), None)
     if alias is None:
         return meant[0], ()
-    forks = isinstance(value, ast.IfExp | ast.BoolOp) or None in meant
-    return alias, (module.step(value),) if forks else ()
+    forks = tuple(_forks(module, value))
+    if not forks and None in meant and last(value) not in ENDS:
+        forks = (Step(f"{ast.unparse(value)} is an end token", module.span(value)),)
+    return alias, forks
+
+
+def _forks(module: Module, value: ast.expr) -> Iterator[Step]:
+    """What an expression asks before it is the end token: a test, or whether there is another token."""
+    match value:
+        case ast.IfExp(test=test):
+            yield module.step(test)
+        case ast.BoolOp(values=[first, *_]):
+            yield Step(f"not {ast.unparse(first)}", module.span(value))
 
 
 def _token(world: World, thing: Thing, step: Step) -> Alias | Unknown | None:
