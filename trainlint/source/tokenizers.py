@@ -22,6 +22,7 @@ from trainlint.value import Integer, Role, Step, Unknown
 
 PADDING = ("pad_token", "pad_token_id", "_pad_token")
 ENDS = ("eos_token", "eos_token_id")
+ENCODING = ("encode", "encode_plus", "batch_encode_plus")
 OWN = Unknown("the padding token is the one that the checkpoint brings", "tokenizer.pad_token")
 TWO_PLACES = Unknown("the padding token is set in two places whose order is open", "tokenizer.pad_token")
 
@@ -277,17 +278,38 @@ def _closes(module: Module, node: ast.expr) -> ast.expr | ast.stmt | None:
 
 def _ended_by_setting(world: World, module: Module, tokenizer: str) -> Iterator[Step]:
     """``add_eos_token=True`` of a tokenizer, and a chat template that is written out and names the end token."""
-    for call in module.calls:
+    name = _checkpoint(world, tokenizer, module.path).lower()
+    ignored = any(word in name for word in transformers.WITHOUT_END_OPTION)
+    for call in module.calls if not ignored else ():
         for keyword in call.keywords:
             if keyword.arg == "add_eos_token" and _is_true(keyword.value) and _is(world, module, call, tokenizer):
                 yield module.step(call)
-    wanted = {"add_eos_token", "chat_template"}
+    wanted = {"chat_template"} if ignored else {"add_eos_token", "chat_template"}
     for node in ast.walk(module.tree) if module.attributes & wanted else ():
         match node:
             case ast.Assign(targets=[ast.Attribute(value=value, attr=name)]) if name in wanted:
                 says = _is_true(node.value) if name == "add_eos_token" else _ends(world, module, node.value)
                 if says and _is(world, module, value, tokenizer):
                     yield module.step(node)
+
+
+def ends_by_itself(world: World, tokenizer: str, near: str) -> bool:
+    """Whether the name of its checkpoint says that a tokenizer puts an end token behind each text."""
+    return any(word in _checkpoint(world, tokenizer, near).lower() for word in transformers.ENDED)
+
+
+def encoding(world: World, module: Module, tokenizer: str) -> Iterator[ast.Call]:
+    """The calls of a file in which a tokenizer makes ids of texts."""
+    for call in module.calls:
+        match call.func:
+            case ast.Attribute(value=holder, attr=name) if name in ENCODING:
+                pass
+            case ast.Name() | ast.Attribute() as holder if "tok" in last(holder).lower():
+                pass
+            case _:
+                continue
+        if _is(world, module, holder, tokenizer):
+            yield call
 
 
 def _is_true(node: ast.expr) -> bool:
