@@ -320,3 +320,15 @@ def test_nothing_is_imported_that_a_bare_interpreter_does_not_need(tmp_path: Pat
     loaded = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout.split()
     assert "trainlint.source.ignored" in loaded
     assert not {"re", "ast", "dataclasses", "typing", "collections", "pathspec", "enum", "functools"} & set(loaded)
+
+
+def test_a_template_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    folder = tmp_path / "{{cookiecutter.name}}"
+    folder.mkdir()
+    (folder / "train.py").write_text("import {{cookiecutter.name}}\n")
+    (tmp_path / "train_{% if gpu %}gpu{% endif %}.py").write_text("x = 1\n")
+    (tmp_path / "plain_{name}.py").write_text("x = 1\n")
+    found = find([str(tmp_path)])
+    assert [Path(each).name for each in found.files] == ["plain_{name}.py"]
+    assert {each.reason for each in found.skipped} == {"a template, as the braces in its path say"}
+    assert len(found.skipped) == 2

@@ -328,3 +328,25 @@ def test_python_agrees_on_what_can_be_read(text: str) -> None:
             expected = None
     tree = parse(data, "a.py")
     assert (ast.dump(tree, include_attributes=True) if isinstance(tree, ast.Module) else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ('def f():\n    print "done"\n', "it looks like Python 2 (a print statement)"),
+        ("try:\n    f()\nexcept IOError, error:\n    pass\n", "it looks like Python 2 (`except ..., name`)"),
+        ("text = `number`\n", "it looks like Python 2 (backticks)"),
+        ("x = x.cuda(async=True)\n", "it looks like a Python before 3.7 (`async` as a name)"),
+    ],
+)
+def test_an_old_file_is_named_as_such(code: str, reason: str) -> None:
+    fault = parse(code.encode(), "old.py")
+    assert isinstance(fault, Fault)
+    assert fault.reason == reason
+
+
+@pytest.mark.parametrize("code", ["x = (1,\n", "print(\n", "# print 'x'\nx ==\n"])
+def test_a_mistake_of_today_is_not_called_old(code: str) -> None:
+    fault = parse(code.encode(), "new.py")
+    assert isinstance(fault, Fault)
+    assert "looks like" not in fault.reason

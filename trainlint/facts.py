@@ -338,6 +338,7 @@ class LabelMask(Fact):
     ``by`` is the library's collator that does it, empty where the project compares by hand; ``token`` is what the code
     calls the token, ``end`` why it ends a text. ``ended`` are the lines by which every text ends in the end token,
     ``spared`` those that show why none may be lost: rows cut out of one stream, a chat format with another stop.
+    ``unended`` are the lines that make ids of texts, where it is seen that no end token is put behind them.
     """
 
     by: str
@@ -345,6 +346,7 @@ class LabelMask(Fact):
     end: Alias | Unknown
     ended: tuple[Step, ...] = ()
     spared: tuple[Step, ...] = ()
+    unended: tuple[Step, ...] = ()
 
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the token ends a text."""

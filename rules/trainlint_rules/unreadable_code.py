@@ -5,9 +5,9 @@ about it, and a chain of names that leads through it ends there. A linter that s
 project clean.
 
 To fix it, mend the syntax, or declare the encoding in the first line. A file that needs a newer Python than the one
-that runs trainlint is readable from there; run trainlint with that one. A file that is no Python program, such as a
-template, belongs under ``exclude``. In a notebook each cell is read by itself, the commands of IPython and of the
-shell included, and only the broken cell is lost.
+that runs trainlint is readable from there; run trainlint with that one. A file of Python 2 is named as such; it has to
+be ported or excluded. A file that is no Python program belongs under ``exclude``. In a notebook each cell is read by
+itself, the commands of IPython and of the shell included, and only the broken cell is lost.
 
 Bad:
 
@@ -23,7 +23,8 @@ Good:
 
 Severity. Always an error: what was not read was not checked.
 
-Silent for files that are excluded.
+Silent for files that are excluded, and for templates that say so by braces in their path (``{{cookiecutter.name}}``),
+which are skipped and listed as such.
 """
 
 from collections.abc import Iterator

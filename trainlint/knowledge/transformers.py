@@ -33,6 +33,13 @@ PADDED = ("bert", "electra", "t5", "bart", "pegasus", "marian", "opt-", "bloom",
 UNPADDED = ("gpt2", "gpt-neo", "gpt-j", "pythia", "llama-2", "llama-3", "mistralai/", "falcon", "codegen", "dialogpt")
 """Words in the names of checkpoints whose tokenizer brings none."""
 
+WITHOUT_END_OPTION = ("gpt2", "gpt-neo", "gpt-j", "codegen", "pythia", "phi-1", "phi-2", "dialogpt")
+"""Words in the names of checkpoints whose tokenizer (byte-level BPE of GPT-2's kind) takes ``add_eos_token`` and adds
+nothing."""
+
+ENDED = ("t5", "bart", "bert", "pegasus", "marian", "electra", "byt5", "mbart", "nllb")
+"""Words in the names of checkpoints whose tokenizer puts an end token behind each text by itself."""
+
 STOPS = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>", "<|eom_id|>", "<|end_of_turn|>")
 """What ends a turn of a chat where ``eos_token`` may be another token."""
 

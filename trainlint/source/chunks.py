@@ -26,6 +26,15 @@ def spared(world: World, module: Module) -> Iterator[Step]:
     yield from endings.own_stops(world, around)
 
 
+def unended(world: World, module: Module, tokenizer: str) -> tuple[Step, ...]:
+    """The lines that make ids of texts in these files, where it is seen that no end token is put behind them."""
+    if tokenizers.ends_by_itself(world, tokenizer, module.path):
+        return ()
+    around = _around(world, module)
+    encoded = [(each, call) for each in around for call in tokenizers.encoding(world, each, tokenizer)]
+    return endings.plain(world, around, encoded)
+
+
 def _around(world: World, module: Module) -> list[Module]:
     found = {module.path: module}
     for step in world.context.values():

@@ -34,6 +34,9 @@ EXCLUDED = frozenset(
 STRANGE = "its name is not UTF-8 or holds a control character"
 LINKED = "a link to a folder is not followed; name it to read what is behind it"
 NOWHERE = "a link to nothing"
+TEMPLATE = "a template, as the braces in its path say"
+SLOTS = ("{{", "{%")
+"""What the path of a template holds, whose text is no Python before somebody fills it in."""
 
 LARGEST_IGNORE = 256 * 1024
 """Each pattern is compared with each path: a larger ``.gitignore`` would only take time."""
@@ -137,6 +140,9 @@ class _Walk:
     def _keep(self, path: str, real: str, asked: str) -> None:
         if not path.isprintable() and not path.replace("\xa0", "").isprintable():
             self._skip(path, STRANGE)
+            return
+        if any(mark in path for mark in SLOTS):
+            self._skip(path, TEMPLATE)
             return
         self.files.setdefault(real, set()).add((-len(asked), path != real, path))
 

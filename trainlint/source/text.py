@@ -35,6 +35,9 @@ BOM = b"\xef\xbb\xbf"
 SLOW = frozenset({"punycode", "idna"})
 """Python takes these for encodings of source text; decoding one large line takes hours."""
 
+LONGEST_LINE = 200
+"""Of a line that Python refuses, no more is looked at."""
+
 LATIN_1 = ("latin-1", "iso-8859-1", "iso-latin-1")
 
 
@@ -229,12 +232,16 @@ def _mistake(text: str, error: Exception) -> Fault:
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as again:
         error = again
     from trainlint.source.newer import needs
+    from trainlint.source.older import suits
 
     if not isinstance(error, SyntaxError):
         return Fault(str(error))
-    newer = needs(text)
+    row = max(error.lineno or 1, 1)
+    newer, older = needs(text), suits((error.text or "")[:LONGEST_LINE])
     reason = f"needs Python >= {newer} to read" if newer else error.msg
-    return Fault(reason, max(error.lineno or 1, 1), max(error.offset or 1, 1))
+    if older and not newer:
+        reason = f"it looks like {older}"
+    return Fault(reason, row, max(error.offset or 1, 1))
 
 
 def _place(before: str) -> tuple[int, int]:

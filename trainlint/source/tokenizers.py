@@ -15,13 +15,14 @@ from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
 from trainlint.source import callers
 from trainlint.source.builtin import entry
-from trainlint.source.summary import Module
+from trainlint.source.summary import Module, last
 from trainlint.source.things import Constant, Entries, Opaque, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds
 from trainlint.value import Integer, Role, Step, Unknown
 
 PADDING = ("pad_token", "pad_token_id", "_pad_token")
 ENDS = ("eos_token", "eos_token_id")
+ENCODING = ("encode", "encode_plus", "batch_encode_plus")
 OWN = Unknown("the padding token is the one that the checkpoint brings", "tokenizer.pad_token")
 TWO_PLACES = Unknown("the padding token is set in two places whose order is open", "tokenizer.pad_token")
 
@@ -146,8 +147,19 @@ def _meaning(
     alias = next((each for each in meant if isinstance(each, Alias)), None)
     if alias is None:
         return meant[0], ()
-    forks = isinstance(value, ast.IfExp | ast.BoolOp) or None in meant
-    return alias, (module.step(value),) if forks else ()
+    forks = tuple(_forks(module, value))
+    if not forks and None in meant and last(value) not in ENDS:
+        forks = (Step(f"{ast.unparse(value)} is an end token", module.span(value)),)
+    return alias, forks
+
+
+def _forks(module: Module, value: ast.expr) -> Iterator[Step]:
+    """What an expression asks before it is the end token: a test, or whether there is another token."""
+    match value:
+        case ast.IfExp(test=test):
+            yield module.step(test)
+        case ast.BoolOp(values=[first, *_]):
+            yield Step(f"not {ast.unparse(first)}", module.span(value))
 
 
 def _token(world: World, thing: Thing, step: Step) -> Alias | Unknown | None:
@@ -266,17 +278,38 @@ def _closes(module: Module, node: ast.expr) -> ast.expr | ast.stmt | None:
 
 def _ended_by_setting(world: World, module: Module, tokenizer: str) -> Iterator[Step]:
     """``add_eos_token=True`` of a tokenizer, and a chat template that is written out and names the end token."""
-    for call in module.calls:
+    name = _checkpoint(world, tokenizer, module.path).lower()
+    ignored = any(word in name for word in transformers.WITHOUT_END_OPTION)
+    for call in module.calls if not ignored else ():
         for keyword in call.keywords:
             if keyword.arg == "add_eos_token" and _is_true(keyword.value) and _is(world, module, call, tokenizer):
                 yield module.step(call)
-    wanted = {"add_eos_token", "chat_template"}
+    wanted = {"chat_template"} if ignored else {"add_eos_token", "chat_template"}
     for node in ast.walk(module.tree) if module.attributes & wanted else ():
         match node:
             case ast.Assign(targets=[ast.Attribute(value=value, attr=name)]) if name in wanted:
                 says = _is_true(node.value) if name == "add_eos_token" else _ends(world, module, node.value)
                 if says and _is(world, module, value, tokenizer):
                     yield module.step(node)
+
+
+def ends_by_itself(world: World, tokenizer: str, near: str) -> bool:
+    """Whether the name of its checkpoint says that a tokenizer puts an end token behind each text."""
+    return any(word in _checkpoint(world, tokenizer, near).lower() for word in transformers.ENDED)
+
+
+def encoding(world: World, module: Module, tokenizer: str) -> Iterator[ast.Call]:
+    """The calls of a file in which a tokenizer makes ids of texts."""
+    for call in module.calls:
+        match call.func:
+            case ast.Attribute(value=holder, attr=name) if name in ENCODING:
+                pass
+            case ast.Name() | ast.Attribute() as holder if "tok" in last(holder).lower():
+                pass
+            case _:
+                continue
+        if _is(world, module, holder, tokenizer):
+            yield call
 
 
 def _is_true(node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from trainlint.source.objects import call_of_base, initialisers, lineage, method
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
 from trainlint.source.world import World
-from trainlint.value import Integer, Proof, Role, Step, Unknown
+from trainlint.value import Integer, Proof, Role, Unknown
 
 COLLATORS = {transformers.COLLATOR, transformers.COMPLETIONS}
 COLLATING = ("data_collator", "collate_fn")
@@ -375,5 +375,8 @@ def _judged(world: World, site: Site, tokenizer: str, fact: LabelMask) -> LabelM
     if not isinstance(end, Alias):
         return None if end is None else replace(fact, end=end)
     ended = tokenizers.ended(world, tokenizer, site.module.path)
-    spared: tuple[Step, ...] = () if ended else tuple(chunks.spared(world, site.module))
-    return replace(fact, end=end, ended=ended, spared=spared)
+    if ended:
+        return replace(fact, end=end, ended=ended)
+    spared = tuple(chunks.spared(world, site.module))
+    unended = () if spared else chunks.unended(world, site.module, tokenizer)
+    return replace(fact, end=end, spared=spared, unended=unended)
