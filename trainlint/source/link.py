@@ -34,11 +34,14 @@ from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
 from trainlint.source.workspace import Workspace
-from trainlint.source.world import MOST_WORLDS, Budget, Impossible, Path, World, worlds
+from trainlint.source.world import MOST_STEPS, MOST_WORLDS, Budget, Impossible, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Step, Unknown
 
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
+FEWER_STEPS = 4_000
+"""Expressions that the paths to one site may look at together, where no class may be lost there."""
+
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
 
@@ -49,10 +52,11 @@ class Linker:
     doing: str
     sites: Callable[[World, Module], Iterable[Site]]
     facts: Callable[[World, Site], Iterable[Fact]]
+    steps: int = FEWER_STEPS
 
 
 LINKERS = (
-    Linker("judging a loss", losses.sites, losses.facts),
+    Linker("judging a loss", losses.sites, losses.facts, MOST_STEPS),
     Linker("judging a loss written by hand", own_losses.sites, own_losses.facts),
     Linker("judging what a loss is given", inputs.sites, inputs.facts),
     Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
@@ -189,11 +193,11 @@ def _guarded(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]
 
 def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     """The facts of a site for each path to it: each caller, each arm of a branch that matters."""
-    budget = Budget()
+    budget = Budget(linker.steps)
     run: Callable[[World], tuple[Fact, ...]] = lambda world: _in_one_world(world, linker, site)  # noqa: E731
-    settled = _settled(workspace, run)
+    settled = _settled(workspace, linker.steps, run)
     if settled:
-        budget = Budget()
+        budget = Budget(linker.steps)
 
     def make(path: Path) -> World:
         world = Evaluator(workspace, path, budget)
@@ -217,13 +221,15 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
         yield from _with_others(list(of_kind.values()), others)
 
 
-def _settled(workspace: Workspace, run: Callable[[World], tuple[Fact, ...]]) -> dict[tuple[object, ...], int]:
+def _settled(
+    workspace: Workspace, steps: int, run: Callable[[World], tuple[Fact, ...]]
+) -> dict[tuple[object, ...], int]:
     """Where there are more paths than can be followed: the forks of the first path whose other answers change nothing.
 
     They keep their first answer; only what matters for this site is then followed on every path. An answer that leads
     to a question which the first path was not asked matters.
     """
-    budget, first = Budget(), Path()
+    budget, first = Budget(steps), Path()
     base = _result(Evaluator(workspace, first, budget), run)
     if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= MOST_WORLDS:
         return {}

@@ -28,7 +28,7 @@ MOST_CALLERS = 3
 DEEPEST = 60
 """Evaluations inside evaluations, each about fifteen Python frames deep."""
 
-MOST_STEPS = 15_000
+MOST_STEPS = 12_000
 """Expressions that the paths to one site may look at together, or one question of a reverse query."""
 
 MOST_BENEATH = 6
