@@ -118,6 +118,9 @@ PREPARING = frozenset(
 )  # fmt: skip
 """Methods that hand back what they are given, dressed, in its order."""
 
+CASTING = frozenset({"apex.amp.initialize"})
+"""Functions that hand back a model, or a model and its optimizer, as they are given by place."""
+
 INITIALISING = frozenset({"deepspeed.initialize"})
 """Functions that hand back a tuple of which the model, passed by its name, is the first."""
 

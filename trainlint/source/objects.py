@@ -26,7 +26,7 @@ from trainlint.source.things import (
     backed,
     identity,
 )  # fmt: skip
-from trainlint.source.world import Impossible, World
+from trainlint.source.world import CIRCULAR, Impossible, World
 from trainlint.source.writes import from_outside, own_calls
 from trainlint.value import Integer, Step, Unknown
 
@@ -367,6 +367,7 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
         for function, step, value in _written_elsewhere(world, built, name)
         if function not in called and (is_value or _is_called(world, built, function))
     ]
+    later = [each for each in later if not _is_circular(each[1])] or later
     if not later and first is None and not world.renews and _set_on_another_arm(world, built, name):
         raise Impossible
     if not later:
@@ -376,6 +377,11 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
         answers.append(answers[0])
     taken = world.choose("branch", ("attribute", id(built.node), built.frame.number, name), answers)
     return later[taken][1] if taken < len(later) else first
+
+
+def _is_circular(value: Thing) -> bool:
+    """``self.model = dressed(self.model)``: what it dresses comes from elsewhere."""
+    return isinstance(value, Unknown) and value.reason == CIRCULAR
 
 
 def _set_on_another_arm(world: World, built: Built, name: str) -> bool:

@@ -147,6 +147,8 @@ def library_call(world: World, callable: External, given: Arguments, node: ast.A
     first = world.force(given.positional[0]) if given.positional else Unknown("it is called without arguments")
     if name in torch.WRAPPERS or name in ITERATORS or name in PARAMETERS:
         return first
+    if name in torch.CASTING:
+        return first if len(given.positional) == 1 else _all(given, node, frame)
     if name in torch.INITIALISING and "model" in given.keywords:
         return Items((given.keywords["model"],), builtin.expression(node), frame, whole=False)
     if name == "functools.partial" and given.positional and isinstance(node, ast.Call):

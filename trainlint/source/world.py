@@ -35,6 +35,7 @@ MOST_BENEATH = 6
 """Paths beneath one path that are looked at for the targets."""
 
 NOTHING_OPEN = 1 << 30
+CIRCULAR = "it is defined in terms of itself"
 
 
 @dataclass
@@ -135,7 +136,7 @@ class World(ABC):
             if self._is_carried():
                 raise Impossible
             self.lowest = min(self.lowest, self.running[key])
-            return Unknown("it is defined in terms of itself")
+            return Unknown(CIRCULAR)
         if depth >= DEEPEST or self.budget.left < 0:
             self.lowest = -1
             return Unknown("it takes too many steps to settle")
