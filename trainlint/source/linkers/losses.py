@@ -10,7 +10,7 @@ from trainlint.facts import CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targe
 from trainlint.knowledge import SIGNATURES, canonical, metrics, torch, transformers
 from trainlint.knowledge import losses as other_losses
 from trainlint.knowledge.losses import Contract
-from trainlint.knowledge.roles import words
+from trainlint.knowledge.roles import roles, words
 from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
@@ -385,12 +385,18 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span), layer),
+        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span), layer, blank),
     )
 
 
-def _blank(job: Job | Unknown | None, layer: Layer | Unknown) -> Job | Unknown | None:
-    """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter."""
+def _blank(job: Job | Unknown | None, layer: Layer | Unknown, index: Integer | Unknown) -> Job | Unknown | None:
+    """A dash in a table that fills the layer is how CTC papers write the blank; beside a spare class it is a letter.
+
+    Whatever the blank was looked up by, and named a blank, is the table's own word for it.
+    """
+    names = index.names if isinstance(index, Integer) else ()
+    if isinstance(job, Job) and job.label in names and any(Role.BLANK in roles(name) for name in names):
+        return replace(job, role=Role.BLANK)
     if not isinstance(job, Job) or job.label not in DASHES or isinstance(layer, Unknown):
         return job
     table = layer.classes.table
