@@ -127,6 +127,7 @@ def test_a_value_knows_the_line_of_its_key(format: str, text: str, row: int) -> 
         ("json", b"[" + b"9" * 10_000 + b"]"[:0]),
         ("toml", b"a = "),
         ("toml", b"a = " + b"[" * 5000),
+        ("toml", b"a = " + b"9" * 10_000),
     ],
 )
 def test_a_broken_file_says_so(format: str, data: bytes) -> None:

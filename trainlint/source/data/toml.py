@@ -32,6 +32,8 @@ def _loaded(text: str) -> object:
         raise Broken("it is no TOML", int(row[1]) if row else 1) from None
     except RecursionError:
         raise Broken("it is nested too deep") from None
+    except ValueError:
+        raise Broken("it holds a number with too many digits") from None
 
 
 def _places(text: str) -> dict[tuple[str, ...], Place]:
