@@ -128,6 +128,7 @@ def test_a_value_knows_the_line_of_its_key(format: str, text: str, row: int) -> 
         ("toml", b"a = "),
         ("toml", b"a = " + b"[" * 5000),
         ("toml", b"a = " + b"9" * 10_000),
+        ("toml", b".".join([b"a"] * 5000) + b" = 1"),
     ],
 )
 def test_a_broken_file_says_so(format: str, data: bytes) -> None:
