@@ -81,7 +81,7 @@ def placed(datum: Datum, place: Place) -> Datum:
 
 
 def extent(datum: Datum, known: dict[int, int]) -> int:
-    """How many values there are, what several names stand for counted each time; ``known`` holds those of containers."""
+    """How many values there are, each counted under all its names; ``known`` holds those of containers."""
     if not isinstance(datum, Mapping | Sequence):
         return 1
     if id(datum) not in known:
