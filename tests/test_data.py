@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trainlint.check import Request, check
 from trainlint.finding import Finding
-from trainlint.source.data.datum import Broken, Datum, Foreign, Mapping, Scalar, Sequence
+from trainlint.source.data.datum import MOST_VALUES, Broken, Datum, Foreign, Mapping, Scalar, Sequence
 from trainlint.source.data.formats import parse
 
 if sys.version_info >= (3, 11):
@@ -129,6 +129,8 @@ def test_a_value_knows_the_line_of_its_key(format: str, text: str, row: int) -> 
         ("json", b"[" + b"9" * 10_000 + b"]"[:0]),
         ("toml", b"a = "),
         ("toml", b"a = " + b"[" * 5000),
+        ("toml", b"a = " + b"9" * 10_000),
+        ("toml", b".".join([b"a"] * 5000) + b" = 1"),
     ],
 )
 def test_a_broken_file_says_so(format: str, data: bytes) -> None:
@@ -136,9 +138,20 @@ def test_a_broken_file_says_so(format: str, data: bytes) -> None:
         parse(data, format)
 
 
-def test_a_few_anchors_do_not_fill_the_memory() -> None:
-    lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
-    assert isinstance(parse("\n".join(lines).encode(), "yaml"), Mapping)
+DOUBLED = [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
+MERGED = [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 60)]
+
+
+@pytest.mark.parametrize("lines", [["a0: &a0 [x, x]", *DOUBLED], ["a0: &a0 {x: 1}", *MERGED]])
+def test_a_few_anchors_do_not_fill_the_memory(lines: list[str]) -> None:
+    with pytest.raises(Broken):
+        parse("\n".join(lines).encode(), "yaml")
+
+
+@pytest.mark.parametrize("format", ["yaml", "json"])
+def test_a_file_of_more_values_than_anyone_follows_says_so(format: str) -> None:
+    with pytest.raises(Broken):
+        parse(b"[" + b"1," * MOST_VALUES + b"1]", format)
 
 
 def test_no_object_is_made_of_a_tag() -> None:

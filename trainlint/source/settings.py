@@ -67,6 +67,11 @@ NAMESPACES = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
 MERGES = frozenset({"omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.unsafe_merge"})
 
 
+def _offset(row: str, column: int) -> int:
+    """The bytes in front of a column; a file may be one long row, which is not gone through for each of its values."""
+    return min(column - 1, len(row)) if row.isascii() else len(row[: column - 1].encode())
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A data file as a module that defines nothing, so that its lines can be shown, and what its values rest on."""
@@ -79,10 +84,7 @@ class Reading:
         """A stand-in with the place of a value; line breaks that only YAML knows put it on the last line."""
         place, rows = datum.place, self.frame.module.rows
         row, end_row = min(place.row, len(rows)), min(place.end_row, len(rows))
-        start, end = (
-            len(rows[each - 1][: column - 1].encode())
-            for each, column in ((row, place.column), (end_row, place.end_column))
-        )
+        start, end = _offset(rows[row - 1], place.column), _offset(rows[end_row - 1], place.end_column)
         return ast.Constant(None, lineno=row, col_offset=start, end_lineno=end_row, end_col_offset=end)
 
     def backed(self, value: Integer | Constant, node: ast.expr) -> Thing:

@@ -578,7 +578,7 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
         if first < node.lineno <= last and dotted(target) == binding.name:
             number = world.evaluate(value, frame)
             if isinstance(number, Tensor) and not isinstance(number.layer, Unknown):
-                tensor = tensor.but(layer=number.layer, values=(), constant=False)
+                tensor = tensor.but(layer=_written_layer(tensor, number.layer, node), values=(), constant=False)
             masked = tensor.masked or (isinstance(node, ast.Assign) and _shuts_out(node.targets[0]))
             tensor = tensor.but(lowest=None, highest=None, masked=masked)
             marks = isinstance(number, Integer) and _marks(number)
@@ -596,6 +596,13 @@ def written(world: World, tensor: Tensor, binding: Binding, frame: Frame, use: a
                 fills = tuple(Fill(value, start, "padded with") for value in tensor.values)
                 tensor = tensor.but(values=(), constant=False, fills=(*tensor.fills, *fills))
     return tensor
+
+
+def _written_layer(tensor: Tensor, new: Layer, node: ast.stmt) -> Layer | Unknown:
+    """The layer of a tensor after the output of a layer is written into it: a write makes nothing wider."""
+    if isinstance(node, ast.Assign) and _shuts_out(node.targets[0]):
+        return Unknown(f"only a part of the classes comes from {new.name}")
+    return tensor.layer if isinstance(tensor.layer, Layer) else new
 
 
 def unmarked(tensor: Tensor) -> Tensor:

@@ -80,6 +80,16 @@ def placed(datum: Datum, place: Place) -> Datum:
     return replace(datum, place=place.upto(datum.place)) if place is not datum.place else datum
 
 
+def extent(datum: Datum, known: dict[int, int]) -> int:
+    """How many values there are, each counted under all its names; ``known`` holds those of containers."""
+    if not isinstance(datum, Mapping | Sequence):
+        return 1
+    if id(datum) not in known:
+        inner = datum.items if isinstance(datum, Sequence) else [value for _, value in datum.pairs]
+        known[id(datum)] = 1 + sum(extent(each, known) for each in inner)
+    return known[id(datum)]
+
+
 def text_of(data: bytes) -> str:
     """The text of a data file; all of these formats are UTF-8."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from trainlint.source.data.datum import Broken, Datum, Foreign, Mapping, Place, Scalar, Sequence, text_of
+from trainlint.source.data.datum import DEEPEST, Broken, Datum, Foreign, Mapping, Place, Scalar, Sequence, text_of
 
 HEAD = re.compile(r"^\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
 LINE = re.compile(r"^(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=(.*)$")
@@ -17,7 +17,11 @@ def parse(data: bytes) -> Datum:
     if len(data) > LARGEST:
         raise Broken("it is larger than 1 MB")
     text = text_of(data)
-    return _datum(_loaded(text), (), _places(text), Place())
+    places = _places(text)
+    deepest = max(places, key=len, default=())
+    if len(deepest) > DEEPEST:
+        raise Broken("it is nested too deep", places[deepest].row)
+    return _datum(_loaded(text), (), places, Place())
 
 
 def _loaded(text: str) -> object:
@@ -32,6 +36,8 @@ def _loaded(text: str) -> object:
         raise Broken("it is no TOML", int(row[1]) if row else 1) from None
     except RecursionError:
         raise Broken("it is nested too deep") from None
+    except ValueError:
+        raise Broken("it holds a number with too many digits") from None
 
 
 def _places(text: str) -> dict[tuple[str, ...], Place]:

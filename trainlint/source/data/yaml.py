@@ -86,6 +86,7 @@ class _Reader:
         for key, value in node.value:
             if key.tag == MERGE:
                 taken = [*self._taken(self.datum(value)), *taken]
+                self.left -= len(taken)
                 continue
             name, place = self.datum(key), _place(key)
             if not isinstance(name, Scalar):

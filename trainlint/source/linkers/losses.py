@@ -15,7 +15,7 @@ from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
-from trainlint.source.linkers import detectors, labels, means
+from trainlint.source.linkers import chosen, detectors, labels, means
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -262,12 +262,15 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss | No
         return None
     default = Integer.exact(contract.default) if contract.default is not None else Unknown("it skips nothing")
     ignored = number_of(world, given, default)
+    target = passed(applied, contract.target[0], (contract.target[1],))
+    by_hand = _left_out(world, applied, target, site) if _is_negative(ignored) else None
+    given, ignored = (by_hand, number_of(world, by_hand, ignored)) if by_hand is not None else (given, ignored)
     logits = passed(applied, contract.logits[0], (contract.logits[1],))
     measured = _measured(world, logits, ignored)
     layer = NOT_ASKED if _is_negative(ignored) else measured or _layer(world, applied, contract)
     built = _decided_by_default(world, ignored, frame)
     weights = _weights(world, applied)
-    targets = _targets(world, passed(applied, contract.target[0], (contract.target[1],)), built)
+    targets = _targets(world, target, built)
     if isinstance(targets, Targets):
         hidden = weights is not None or _by_hand(world, applied)
         kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
@@ -287,6 +290,14 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss | No
         trains=trains(site.module, site.call),
     )
     return _of_texts(world, fact, ignored, site.module.path)
+
+
+def _left_out(world: World, applied: Applied, target: Thunk | Unknown | None, site: Site) -> Thunk | None:
+    """The number that a function skips by hand, beside a loss that skips nothing which may be a class."""
+    if not isinstance(target, Thunk):
+        return None
+    number = chosen.left_out(target, site.call, site.module, each=_by_hand(world, applied))
+    return Thunk(number, target.frame) if number is not None else None
 
 
 def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -> Loss:
