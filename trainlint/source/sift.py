@@ -101,7 +101,7 @@ TAKING = (b"one_hot", b".gather(", b".index_select(", b".scatter")
 REFUSING = rb"\bone_hot\b|\.(?:gather|index_select|scatter_?|scatter_add_?)\("
 """What takes an index and refuses a negative one."""
 
-INDEXED = rb"[\w\])]\[(?:[^\[\]\n]*,)?\s*[\w.]*(?:labels?|targets?|tgt)\]"
+INDEXED = rb"[\w\])]\[(?:[^\[\]\n]*,)?\s*[\w.]*(?:label|target|tgt)\w*\]"
 """In one line: a subscript by something that is named like a target."""
 
 
@@ -227,7 +227,7 @@ def _cut(data: bytes) -> bool:
 def _index(data: bytes) -> bool:
     if _holds(data, TAKING) and re.search(REFUSING, data):
         return True
-    return _holds(data, (b"label]", b"labels]", b"target]", b"targets]", b"tgt]")) and bool(re.search(INDEXED, data))
+    return _holds(data, (b"label", b"target", b"tgt")) and re.search(INDEXED, data) is not None
 
 
 def _mean(data: bytes) -> bool:
