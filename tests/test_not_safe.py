@@ -16,6 +16,22 @@ import torch.nn.functional as F
 STOP = 12
 
 
+def wider(cls):
+    build = cls.__init__
+
+    def rebuilt(self, classes):
+        build(self, classes + 1)
+
+    cls.__init__ = rebuilt
+    return cls
+
+
+def named(cls):
+    cls.title = cls.__name__
+    return cls
+
+
+@{mark}
 class Head(nn.Module):
     def __init__(self, classes):
         super().__init__()
@@ -34,15 +50,17 @@ class Head(nn.Module):
 
 head = Head({classes})
 {after}
-loss = head.loss(torch.randn(3, 4), torch.tensor([1, 2, STOP]))
+loss = head.loss(torch.randn(3, 4), torch.randint(12, (3,)))
 loss.backward()
 """
 
 WIDENED = "scores = F.pad(scores, (0, 1)); scores[..., -1:] = self.stop(x)"
 
 
-def judged(folder: Path, classes: int = 12, option: str = "", forward: str = "", after: str = "") -> Tally:
-    program = PROGRAM.format(classes=classes, option=option, forward=forward, after=after)
+def judged(
+    folder: Path, classes: int = 12, option: str = "", forward: str = "", after: str = "", mark: str = "named"
+) -> Tally:
+    program = PROGRAM.format(classes=classes, option=option, forward=forward, after=after, mark=mark)
     (folder / "train.py").write_text(program)
     return check(Request((str(folder),), str(folder), isolated=True)).judged["losses"]
 
@@ -69,4 +87,10 @@ def test_an_option_that_is_set_from_outside_is_seen(tmp_path: Path, after: str) 
 
 
 def test_a_part_of_the_classes_is_not_taken_for_all_of_them(tmp_path: Path) -> None:
+    assert judged(tmp_path, option="ignore_index=STOP").safe == 1
     assert judged(tmp_path, option="ignore_index=STOP", forward=WIDENED).safe == 0
+
+
+def test_a_class_whose_constructor_a_decorator_replaces_is_not_taken_at_its_word(tmp_path: Path) -> None:
+    assert judged(tmp_path, option="ignore_index=STOP").safe == 1
+    assert judged(tmp_path, option="ignore_index=STOP", mark="wider").safe == 0
