@@ -23,6 +23,7 @@ from trainlint.source.summary import (
 )
 from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Function, Items, Later, Thing, Thunk
 from trainlint.source.world import World
+from trainlint.source.writes import attribute_writes
 from trainlint.value import Unknown
 
 MODULES = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
@@ -148,10 +149,23 @@ def _rewritten(world: World, thing: Built, binding: Binding, frame: Frame, use: 
     kind, module, name = thing.what.name, frame.module, binding.name
     if kind in MODULES and name.rpartition(".")[2] in module.changed:
         return _refilled(world, thing, binding, frame, use)
-    if kind.startswith("torch.nn.") and any(f"{name}.{option}" in module.stored for option in OPTIONS):
+    if kind.startswith("torch.nn.") and _has_option_set(world, name, module):
         open_ones = Thunk(ast.Constant(None), frame, Unknown(f"an option of {name} is set after it was made"))
         return replace(thing, arguments=Arguments(double_stars=(open_ones,)))
     return thing
+
+
+def _has_option_set(world: World, name: str, module: Module) -> bool:
+    """Whether an option is set on what has this name: here, or as the attribute of whatever object elsewhere."""
+    if any(f"{name}.{option}" in module.stored for option in OPTIONS):
+        return True
+    _, dot, word = name.rpartition(".")
+    return any(
+        last(target) == word and (dotted(target) == name if not dot else isinstance(target, ast.Attribute))
+        for option in OPTIONS
+        for other in (world.workspace.writers(option, "") if dot else (module,))
+        for target, _ in attribute_writes(other).get(option, ())
+    )
 
 
 def _refilled(world: World, thing: Built, binding: Binding, frame: Frame, use: ast.AST | None) -> Built:

@@ -106,6 +106,27 @@ def marks(node: FunctionDef | ast.ClassDef) -> set[str]:
     return {(dotted(mark) or "").rpartition(".")[2] for mark in calls}
 
 
+def is_made_over(world: World, cls: Class) -> bool:
+    """Whether a decorator of the project writes another constructor or ``forward`` into a class, or into a base."""
+    key = ("made over", cls.node)
+    if key not in world.workspace.answers:
+        world.workspace.answers[key] = False
+        known = (each for each in lineage(world, cls) if isinstance(each, Class))
+        makers = (
+            world.apart().evaluate(mark.func if isinstance(mark, ast.Call) else mark, each.outer)
+            for each in known
+            for mark in each.node.decorator_list
+        )
+        world.workspace.answers[key] = any(
+            isinstance(maker, Function) and any(map(_replaces_a_method, ast.walk(maker.node))) for maker in makers
+        )
+    return world.workspace.answers[key] is True
+
+
+def _replaces_a_method(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in ("__init__", "forward")
+
+
 def method(
     world: World, cls: Class, name: str, receiver: Thing | None, *, after: Class | None = None
 ) -> Function | None:
@@ -525,6 +546,8 @@ def _written_after(world: World, built: Built, name: str) -> Thing | None:
 
 def replaced(world: World, built: Built, name: str) -> bool:
     """Whether a method of an object may be another function by the time it is called."""
+    if isinstance(built.what, Class) and is_made_over(world, built.what):
+        return True
     return _written_after(world, built, name) is not None or written_outside(world, built, name) is not None
 
 
@@ -568,6 +591,8 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     function = method(world, built.what, name, built)
     if function is not None and not isinstance(function.node, ast.Lambda) and "property" in marks(function.node):
         return _computed(world, built, name, function)
+    if function is None and is_made_over(world, built.what):
+        return Unknown(f"a decorator replaces methods of {built.name}", f"{built.name}.{name}")
     found = _written_after(world, built, name)
     if found is not None and not _is_used_before(world, built, name):
         return found

@@ -936,7 +936,7 @@ def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> 
     if tensor.sampled:
         chosen = any(_chooses(each) for each in parts)
         return tensor.but(layer=Unknown("only some predictions are taken")) if chosen else tensor
-    if tensor.fills and any(_selects(world, each, frame) for each in parts):
+    if tensor.fills and (any(_selects(world, each, frame) for each in parts) or _is_row_to_its_length(node)):
         tensor = replace(tensor, fills=())
     tensor = replace(tensor, activation=activations.along(tensor, lambda axis: _after_cut(axis, parts)))
     if any(fill.first for fill in tensor.fills) and _is_truncated(parts[-1]):
@@ -947,6 +947,16 @@ def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> 
             return replace(tensor, layer=Unknown("the logits are sliced along their classes"))
     dropped = any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in parts)
     return replace(tensor, dim=None) if dropped and tensor.dim != -1 else tensor
+
+
+def _is_row_to_its_length(node: ast.Subscript) -> bool:
+    """``labels[i, :lengths[i]]`` and ``labels[i][: len(text)]``: of one row, what lies before its padding."""
+    match node:
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Name(), ast.Slice(lower=None, upper=upper)])):
+            return isinstance(upper, ast.Name | ast.Subscript | ast.Call | ast.Attribute)
+        case ast.Subscript(value=ast.Subscript(slice=ast.Name()), slice=ast.Slice(lower=None, upper=upper)):
+            return isinstance(upper, ast.Name | ast.Subscript | ast.Call | ast.Attribute)
+    return False
 
 
 def _is_truncated(cut: ast.expr) -> bool:

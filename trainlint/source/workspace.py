@@ -35,8 +35,8 @@ STARS = re.compile(rb"\bfrom[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
 """An ``__all__`` that is written out."""
 
-SETTERS = re.compile(rb"setattr\(\s*[\w.]+\s*,\s*[\"'](\w+)[\"']")
-"""The same through ``setattr``."""
+SETTERS = re.compile(rb"(?:setattr\(\s*[\w.]+\s*,|\.(?:add|register)_module\(|\._modules\[)\s*[\"'](\w+)[\"']")
+"""The same through ``setattr``, and through the table of a module's own modules."""
 
 
 class Workspace:

@@ -101,6 +101,16 @@ def _written(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield name, target
         case ast.Call(func=ast.Name(id="setattr"), args=[target, _, _]):
             yield ANY_KEY, target
+        case (
+            ast.Call(
+                func=ast.Attribute(value=target, attr="add_module" | "register_module"),
+                args=[ast.Constant(value=str(name)), _],
+            )
+            | ast.Subscript(
+                value=ast.Attribute(value=target, attr="_modules"), slice=ast.Constant(value=str(name)), ctx=ast.Store()
+            )
+        ):
+            yield name, target
         case ast.Call(func=ast.Attribute(value=table, attr="update")) | ast.Subscript(value=table, ctx=ast.Store()):
             match table:
                 case ast.Attribute(value=target, attr="__dict__") | ast.Call(func=ast.Name(id="vars"), args=[target]):

@@ -362,11 +362,22 @@ def _is_label_mask(world: World, found: Masking, frame: Frame) -> bool:
     spelled = ast.unparse(found.target).lower() if found.target is not None else ""
     if any(word in spelled.rpartition(".")[2] for word in SCORES):
         return False
+    if found.target is not None and _is_generated(frame.module, found.target):
+        return False
     value = world.evaluate(found.value, frame)
     if not isinstance(value, Integer):
         return "ignore" in last(found.value).lower()
     is_label = any(word in spelled for word in LABELS) and value.maximum is not None and value.maximum < 0
     return is_label or value.number == transformers.IGNORE_INDEX
+
+
+def _is_generated(module: Module, target: ast.expr) -> bool:
+    """Whether a name holds what a model generated: that is shown or measured, and taught to nobody."""
+    scope = module.scope(target)
+    made = (
+        each for each in ast.walk(scope) if isinstance(each, ast.Assign) and dotted(each.targets[0]) == dotted(target)
+    )
+    return any(isinstance(each.value, ast.Call) and last(each.value.func) == "generate" for each in made)
 
 
 def _judged(world: World, site: Site, tokenizer: str, fact: LabelMask) -> LabelMask | None:
