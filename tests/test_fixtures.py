@@ -24,6 +24,8 @@ FOLDERS = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.sta
 PROCESSES = 2
 CANNOT_RUN = "# cannot run: "
 NEEDS = "# needs: "
+BY_HAND = "# by hand: "
+"""Begins a fixture that leaves targets out before or after the loss, so that the loss itself drops none."""
 
 
 def name_of(folder: Path) -> str:
@@ -41,6 +43,10 @@ def why_not_run(folder: Path) -> str | None:
 
 def has_entry(folder: Path) -> bool:
     return (folder / "train.py").exists() or (folder / "train.ipynb").exists()
+
+
+def is_by_hand(folder: Path) -> bool:
+    return any(file.read_text().startswith(BY_HAND) for file in folder.rglob("*.py"))
 
 
 def _needs(first: str) -> list[str]:
@@ -114,7 +120,7 @@ def test_torch_drops_targets_in_the_bad_twin_only(folder: Path, runs: dict[str, 
     dropping = [loss for loss in runs[str(folder)]["losses"] if loss["dropped"]]
     assert all(loss["silent"] for loss in dropping)
     if folder.name.startswith("bad_"):
-        assert dropping
+        assert dropping or is_by_hand(folder)
         return
     inside = [loss for loss in dropping if 0 <= loss["ignored"] < loss["width"]]
     assert not inside or quiet(folder, "TL101")
@@ -139,7 +145,7 @@ def test_torch_is_given_what_the_loss_does_not_want_in_the_bad_twin_only(
 @pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "sentinel_collision"], ids=name_of)
 def test_an_error_of_the_reader_is_confirmed_by_the_run(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
     """Where a collision is reported, the loss call that it names did drop targets."""
-    ran = runs[str(folder)]["losses"]
+    ran = [] if is_by_hand(folder) else runs[str(folder)]["losses"]
     for finding in (each for each in findings(folder) if each.code == "TL101"):
         there = [loss for loss in ran if _is_call(finding, loss)]
         assert not there or any(loss["dropped"] for loss in there), f"nothing was dropped at {finding.call}"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trainlint.check import Request, Tally, check
+from trainlint.check import Request, check
+from trainlint.report import Tally
 
 PROGRAM = """
 import torch

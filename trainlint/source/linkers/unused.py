@@ -88,7 +88,9 @@ def _kept(world: World, site: Site, store: ast.Assign) -> Iterator[UnusedSentine
     module, target = site.module, store.targets[0]
     init = module.scope(store)
     node = module.parents.get(init)
-    assert isinstance(target, ast.Attribute) and isinstance(node, ast.ClassDef), "a store in the __init__ of a class"
+    assert isinstance(target, ast.Attribute), "a store into an attribute"
+    if not isinstance(node, ast.ClassDef):
+        return
     cls = Class(node, module, world.open_frame(module, node))
     if not _is_plain(world, cls) or _is_read(world, cls, target.attr) or _goes_on(init, store):
         return
