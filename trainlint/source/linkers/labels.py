@@ -80,9 +80,11 @@ def _numbers(module: Module, table: str, widths: tuple[str, ...]) -> Iterator[as
 
 def is_vocabulary(table: Table) -> bool:
     """Whether a table names most of the classes: two entries for padding and end may be a part of a larger one."""
+    if not table.is_counted:
+        return False
     labels = [label for _, label in table.entries]
     ordinary = [label for label in labels if entry_role(label, labels) is Role.LABEL]
-    return table.is_counted and len(ordinary) >= 2 and 2 * len(ordinary) > table.size
+    return len(ordinary) >= 2 and 2 * len(ordinary) > table.size
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
