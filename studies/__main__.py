@@ -20,19 +20,29 @@ NAMES = ("collision", "checkpoint", "margin", "distillation", "weights")
 def parser() -> argparse.ArgumentParser:
     """The options."""
     options = argparse.ArgumentParser("python -m studies", description=__doc__.partition(":")[2] if __doc__ else None)
-    options.add_argument("name", choices=NAMES)
+    options.add_argument("name", choices=NAMES, help="which study; docs/studies/README.md describes them")
     size = options.add_mutually_exclusive_group()
-    size.add_argument("--quick", dest="size", action="store_const", const=Size.QUICK, help="under a minute")
+    size.add_argument(
+        "--quick", dest="size", action="store_const", const=Size.QUICK, help="less of it; under a minute of one core"
+    )
     size.add_argument("--full", dest="size", action="store_const", const=Size.FULL, help="hours; margin only")
-    options.add_argument("--out", type=Path, default=Path("build/studies"), metavar="DIR", help="default: %(default)s")
+    options.add_argument(
+        "--out",
+        type=Path,
+        default=Path("build/studies"),
+        metavar="DIR",
+        help="where the page, the picture and the record go; default: %(default)s",
+    )
     options.add_argument(
         "--jobs",
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes; default: one a core; 0: run nothing, show what is there",
+        help="processes; default: one for each core; 0: run nothing, show what is there",
     )
-    options.add_argument("--batch", metavar="DEVICE", help="compute runs side by side on this device, cuda say")
+    options.add_argument(
+        "--batch", metavar="DEVICE", help="compute runs side by side on this device, as in cuda; margin only"
+    )
     options.set_defaults(size=Size.NORMAL)
     return options
 

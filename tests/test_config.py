@@ -77,7 +77,7 @@ def test_a_broken_file_that_does_not_speak_of_trainlint_is_not_our_business(tmp_
         ("fail-on = 'eror'", r"fail-on must be one of error, warning, note, never, not 'eror'; did you mean error\?"),
         ("fail-on = 1", "fail-on must be one of error, warning, note, never, not a whole number"),
         ("severity = ['TL1']", "severity must be a table, not a list of other things"),
-        ("severity = {TL1 = 'off'}", "severity must be one of error, warning, note, not 'off'"),
+        ("severity = {TL1 = 'off'}", "severity of TL1 must be one of error, warning, note, not 'off'"),
         ("values = {'a.b' = 1.5}", "values 'a.b' must be a whole number, not a number"),
         ("values = {a.b = true}", "values 'a.b' must be a whole number, not a truth value"),
         ("per-file-ignores = {'a' = 1}", "per-file-ignores must be a list of strings, not a whole number"),

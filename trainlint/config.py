@@ -217,7 +217,13 @@ def _numbers(value: object) -> dict[str, int]:
 
 def _severities(value: object) -> dict[str, Severity]:
     levels = [severity.value for severity in Severity]
-    return {selector: Severity(_choice(level, levels)) for selector, level in _entries(value)}
+    severities = {}
+    for selector, level in _entries(value):
+        try:
+            severities[selector] = Severity(_choice(level, levels))
+        except ConfigError as error:
+            raise ConfigError(f"of {selector} {error}") from error
+    return severities
 
 
 def _kind(value: object) -> str:

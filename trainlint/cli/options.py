@@ -102,7 +102,7 @@ CHECK = Command(
 
 RULE = Command(
     "rule",
-    "Explain a rule: what it finds, why that is a bug, and how to mend it.",
+    "Explain a rule: the bug, an example of it, and its cure.",
     "rules",
     "Codes, beginnings of codes, or names.",
     (
@@ -114,7 +114,7 @@ RULE = Command(
 
 RESOLVE = Command(
     "resolve",
-    "Say what trainlint believes of each loss in a file, folder or line, and of each name in that line, and why.",
+    "Show what is believed of losses and names, and why: each loss of a file, folder or line, each name of a line.",
     "places",
     "FILE, FOLDER, FILE:LINE, or NOTEBOOK:cell N:LINE.",
     (

@@ -6,6 +6,7 @@ Each fact is told as rows, one for each thing that it holds; both forms are made
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -47,7 +48,7 @@ class Site:
     def title(self) -> str:
         """What is called there."""
         names = (getattr(fact, "function", "") or getattr(fact, "by", "") for fact in self.facts)
-        return next(filter(None, names), type(self.facts[0]).__name__.lower())
+        return next(filter(None, names), _spaced(type(self.facts[0]).__name__))
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,11 @@ def as_json(resolution: Resolution, folder: str) -> str:
         "faults": list(resolution.faults),
     }
     return json.dumps(document, indent=1)
+
+
+def _spaced(name: str) -> str:
+    """``LabelMask`` as a reader would write it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def _said(site: Site) -> Iterator[Line]:

@@ -76,6 +76,7 @@ def _named(world: World, thing: Thing) -> str:
 def _several(world: World, thunks: Sequence[Thunk], what: str) -> str:
     shown = [in_words(world, world.force(each)) for each in thunks[:FEW]]
     listed = ", ".join([*shown, *(["..."] if len(thunks) > FEW else [])])
+    what = {"elements": "element", "entries": "entry"}.get(what, what) if len(thunks) == 1 else what
     return f"{len(thunks)} {what}: {listed}" if listed else f"{len(thunks)} {what}"
 
 
