@@ -193,14 +193,23 @@ def settled(records: Sequence[Record[Setting]]) -> Judged | None:
     return Judged(max(map(abs, offsets)) < 1, f"off by {min(offsets):+.2f} to {max(offsets):+.2f}")
 
 
+Sides = tuple[list[Record[Setting]], list[Record[Setting]]]
+
+
+def of_same_seeds(one: Sequence[Record[Setting]], other: Sequence[Record[Setting]]) -> Sides:
+    """Both without the seeds that only one of them has: seeds differ by more than what is compared."""
+    seeds = {record.setting.seed for record in one} & {record.setting.seed for record in other}
+    first, second = ([record for record in side if record.setting.seed in seeds] for side in (one, other))
+    return first, second
+
+
 def gap(records: Sequence[Record[Setting]], one: dict[str, str], other: dict[str, str]) -> dict[float, float]:
     """By epsilon, how far the mean margins of two kinds of runs are apart."""
-    sides = [[chosen(records, steps=STEPS, eps=eps, **kind) for eps in EPSILONS] for kind in (one, other)]
-    return {
-        eps: mean(first, "margin") - mean(second, "margin")
-        for eps, first, second in zip(EPSILONS, *sides, strict=True)
-        if first and second
+    sides = {
+        eps: of_same_seeds(*(chosen(records, steps=STEPS, eps=eps, **kind) for kind in (one, other)))
+        for eps in EPSILONS
     }
+    return {eps: mean(first, "margin") - mean(second, "margin") for eps, (first, second) in sides.items() if first}
 
 
 def both_formats(records: Sequence[Record[Setting]]) -> Judged | None:
@@ -265,8 +274,10 @@ def narrow_weights(records: Sequence[Record[Setting]]) -> Judged | None:
 
 def gain(records: Sequence[Record[Setting]], **fields: str | float) -> float | None:
     """By how many points of accuracy the fixed loss leads the standard one, on average over seeds."""
-    sides = [chosen(records, loss=loss, steps=STEPS, **fields) for loss in ("fixed", "standard")]
-    return 100 * (mean(sides[0], "accuracy") - mean(sides[1], "accuracy")) if all(sides) else None
+    fixed, standard = of_same_seeds(
+        *(chosen(records, loss=loss, steps=STEPS, **fields) for loss in ("fixed", "standard"))
+    )
+    return 100 * (mean(fixed, "accuracy") - mean(standard, "accuracy")) if fixed else None
 
 
 def gain_at_default(records: Sequence[Record[Setting]]) -> Judged | None:

@@ -143,3 +143,11 @@ def test_an_unknown_size_is_refused(capsys: pytest.CaptureFixture[str], tmp_path
     with pytest.raises(SystemExit):
         main(["weights", "--full", "--out", str(tmp_path)])
     assert "weights has no full size" in capsys.readouterr().err
+
+
+def test_kinds_of_runs_are_compared_on_the_seeds_that_both_have() -> None:
+    one, other = (
+        [Record(margin.Setting(loss, "float32", "float32", 1e-8, seed), Found({}), 0, 0) for seed in seeds]
+        for loss, seeds in (("fixed", (0, 2)), ("standard", (0, 1)))
+    )
+    assert margin.of_same_seeds(one, other) == (one[:1], other[:1])
