@@ -17,6 +17,9 @@ from trainlint.source.writes import FEW_STEPS
 from trainlint.value import Integer, Proof, Role, Step, Table, Unknown
 
 MOST_ALIASES = 12
+LARGE = 64
+"""Equal numbers prove nothing where they are small; a stop check against a number as large as this is about it."""
+
 MOST_FLAGS = 3
 """A stop check goes through no more flags than this before something asks."""
 
@@ -31,6 +34,7 @@ def job(world: World, number: Integer, layer: Layer) -> Job | Unknown | None:
     """
     found = [
         *_uses(world, number, layer),
+        *_same_number(world, number, layer),
         *_in_table(world, number, layer),
         *_member(world, number, layer),
         *_by_name(number),
@@ -219,6 +223,30 @@ def _is_read_only(module: Module, node: ast.expr) -> bool:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return isinstance(right if left is node else left, ast.Constant)
     return False
+
+
+def _same_number(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
+    """Stop checks against an equal number beside the layer, though nothing ties it to this one: two keys of a file."""
+    if number.number is None or number.number < LARGE or not layer.name:
+        return
+    paths = dict.fromkeys((layer.where.path, *(step.where.path for step in layer.classes.evidence)))
+    modules = (world.workspace.module(path) for path in paths if path.endswith((".py", ".ipynb")))
+    for module in (each for each in modules if isinstance(each, Module)):
+        for compare, node in _compared(module):
+            value = world.apart().evaluate(node, world.open_frame(module, node))
+            is_equal = isinstance(value, Integer) and value.number == number.number
+            if is_equal and meets_a_sample(world, module, compare, node) and stops(module, compare):
+                steps = (*(value.evidence if isinstance(value, Integer) else ()), module.step(compare))
+                yield Job(Role.END, Proof.USE, f"{_spelled(node)}, which ends decoding", steps)
+
+
+def _compared(module: Module) -> Iterator[tuple[ast.Compare, ast.expr]]:
+    """The names and numbers of a file that are compared with something."""
+    for node in module.parents:
+        if isinstance(node, ast.Compare):
+            for each in (node.left, *node.comparators):
+                if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
+                    yield node, each
 
 
 def _equal(value: Integer, number: Integer) -> bool:
