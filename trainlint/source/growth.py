@@ -238,9 +238,7 @@ def _last(world: World, over: Thing) -> Thing | None:
 
 
 def _open_turn(growth: Growth, body: Sequence[ast.stmt], frame: Frame) -> None:
-    """A loop of unknown length: what its last turn adds is the rear."""
-    before, growth.rear = growth.rear, []
+    """A loop of unknown length: what its last turn adds is the rear; nothing is known of it where that stays open."""
+    growth.rear = []
     _all(growth, body, frame)
     growth.looped += 1
-    if not growth.rear:
-        growth.rear = before
