@@ -297,13 +297,26 @@ def _offers(world: World, cls: Class) -> Iterator[tuple[Module, ast.expr]]:
             held = isinstance(module.parents.get(node), ast.Dict | ast.keyword | ast.Tuple | ast.List | ast.Return)
             if held and _is(world.apart().evaluate(node, world.open_frame(module, node)), cls.node):
                 yield module, node
-    for module in world.workspace.mentions_both("getattr", cls.module.name.rpartition(".")[2]):
-        for call in () if module.is_test else module.calls:
+    last_word = cls.module.name.rpartition(".")[2]
+    for module in world.workspace.mentions_both("getattr", last_word):
+        for call, home in () if module.is_test else _lookups(module):
+            if module.imports.get(home.id, "").rpartition(".")[2] == last_word:
+                found = world.apart().evaluate(home, world.open_frame(module, call))
+                if isinstance(found, File) and found.module is cls.module:
+                    yield module, call
+
+
+def _lookups(module: Module) -> tuple[tuple[ast.Call, ast.Name], ...]:
+    """The calls ``getattr(name, key)`` of a file."""
+    known = module.kept.get("lookups")
+    if not isinstance(known, tuple):
+        found = []
+        for call in module.calls:
             match call:
-                case ast.Call(func=ast.Name(id="getattr"), args=[home, ast.expr(), *_]):
-                    found = world.apart().evaluate(home, world.open_frame(module, call))
-                    if isinstance(found, File) and found.module is cls.module:
-                        yield module, call
+                case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name() as home, ast.expr(), *_]):
+                    found.append((call, home))
+        known = module.kept["lookups"] = tuple(found)
+    return known
 
 
 def is_open_choice(world: World, node: ast.expr, module: Module) -> bool:

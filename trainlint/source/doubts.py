@@ -10,7 +10,7 @@ from trainlint.source import builtin, objects, settings
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import declared
 from trainlint.source.summary import Module, bound
-from trainlint.source.things import Built, Class, Constant, Entries, Thing
+from trainlint.source.things import Built, Class, Constant, Entries, Frame, Thing
 from trainlint.source.world import World
 from trainlint.source.writes import by_any_name
 from trainlint.value import Integer, Unknown
@@ -35,7 +35,7 @@ def doubted(world: World, built: Built, name: str, value: Thing) -> Thing:
 
 def _may_write(world: World, built: Built, name: str, module: Module, statement: ast.stmt) -> bool:
     """Whether a statement may write this attribute after the class itself did."""
-    if not all(_may_be(module, key, name) for key in _keys(statement)):
+    if not all(_may_be(module, key, name) for key in _keys(module, statement)):
         return False
     function = module.scope(statement)
     named = isinstance(function, ast.FunctionDef) and _spreads_keywords(module, statement, function)
@@ -50,22 +50,46 @@ def _may_write(world: World, built: Built, name: str, module: Module, statement:
 
 def _table(world: World, built: Built, module: Module, statement: ast.stmt) -> Entries | None:
     """The table, known as a whole, whose entries a loop writes into the object."""
+    node = _spread(module, statement)
+    if node is None:
+        return None
     function = module.scope(statement)
-    frames = (frame for _, frame in objects.initialisers(world, built) if frame.function is function)
-    frame = next(frames, None) or world.open_frame(module, statement)
+    if getattr(function, "name", "") == "__init__":
+        for _, frame in objects.initialisers(world, built):
+            if frame.function is function:
+                return _whole(world, node, frame)
+    key = ("spread by", statement)
+    if key not in world.workspace.answers:
+        world.workspace.answers[key] = None
+        world.workspace.answers[key] = _whole(world.apart(), node, world.open_frame(module, statement))
+    return world.workspace.answers[key]  # type: ignore[return-value]
+
+
+def _whole(world: World, node: ast.expr, frame: Frame) -> Entries | None:
+    opened = world.table(world.evaluate(node, frame))
+    return opened if isinstance(opened, Entries) and opened.whole else None
+
+
+def _spread(module: Module, statement: ast.stmt) -> ast.expr | None:
+    """The table over whose items the loop around a statement runs."""
     for loop in _loops(module, statement):
         match loop.iter:
             case ast.Call(func=ast.Attribute(value=table, attr="items")):
-                opened = world.table(world.evaluate(table, frame))
-                return opened if isinstance(opened, Entries) and opened.whole else None
+                return table
     return None
 
 
-def _keys(statement: ast.stmt) -> Iterator[ast.expr]:
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(func=ast.Name(id="setattr"), args=[_, key, _]):
-                yield key
+def _keys(module: Module, statement: ast.stmt) -> tuple[ast.expr, ...]:
+    """The keys under which a statement sets attributes."""
+    known = module.kept.get(("setattr keys", statement))
+    if not isinstance(known, tuple):
+        found = []
+        for node in ast.walk(statement):
+            match node:
+                case ast.Call(func=ast.Name(id="setattr"), args=[_, key, _]):
+                    found.append(key)
+        known = module.kept["setattr keys", statement] = tuple(found)
+    return known
 
 
 def _may_be(module: Module, key: ast.expr, name: str) -> bool:

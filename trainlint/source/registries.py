@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from trainlint.source import builtin, settings
@@ -38,21 +38,30 @@ def of_table(world: World, table: Entries) -> Entries | None:
     module = table.frame.module
     if module is None or not table.name or "." in table.name:
         return None
-    registrars = [node for nodes in module.definitions.values() for node in nodes if _writes(node, table.name)]
-    found = [pair for each in registrars for pair in _decorated(world, each.name, table.node, table.frame)]
+    registrars = _registrars(module).get(table.name, ())
+    found = [pair for each in registrars for pair in _decorated(world, each, table.node, table.frame)]
     return replace(table, pairs=(*table.pairs, *found), whole=True, changed=frozenset()) if found else None
 
 
-def _writes(node: ast.AST, table: str) -> bool:
-    """Whether a function makes a decorator that writes into a table."""
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    writes = (each for each in ast.walk(node) if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
-    return any(dotted(each.value) == table for each in writes) and _hands_back(node)
+def _registrars(module: Module) -> dict[str, list[str]]:
+    """The functions of a module that hand something back and write into a table, by the table's name."""
+    known = module.kept.get("registrars")
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[str]] = {}
+    module.kept["registrars"] = found
+    for node in (each for nodes in module.definitions.values() for each in nodes):
+        inside = list(ast.walk(node)) if isinstance(node, ast.FunctionDef) else []
+        if any(isinstance(each, ast.Return) and each.value for each in inside):
+            for name in _written(inside):
+                found.setdefault(name, []).append(node.name)
+    return found
 
 
-def _hands_back(node: ast.FunctionDef) -> bool:
-    return any(isinstance(each, ast.Return) and each.value is not None for each in ast.walk(node))
+def _written(nodes: Iterable[ast.AST]) -> set[str]:
+    """The containers into which these nodes write an entry."""
+    stores = (each for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
+    return {name for each in stores if (name := dotted(each.value)) is not None}
 
 
 def of_object(world: World, registry: Built) -> Entries | None:
