@@ -215,7 +215,8 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
             yield from filter(None, (fact.given_up(TOO_MANY) for fact in firsts))
             return
     if not paths:
-        yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
+        with suppress(Impossible):
+            yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
     for kind, of_kind in found.items():
         others = [path for path, kinds in paths if kind not in kinds]
         yield from _with_others(list(of_kind.values()), others)
