@@ -149,7 +149,7 @@ def open_parameter(name: str, frame: Frame, why: Unknown | None = None) -> Opaqu
     """A parameter that nobody settles is itself."""
     node = frame.function
     place = declared(node).get(name) if node is not None and not isinstance(node, ast.ClassDef) else None
-    where = f"{frame.module.name}:{getattr(node, 'name', 'lambda')}:{getattr(node, 'lineno', 0)}"
+    where = f"{frame.module.key}:{getattr(node, 'name', 'lambda')}:{getattr(node, 'lineno', 0)}"
     why = why or Unknown(f"nobody is seen to pass {name} to {getattr(node, 'name', 'the lambda')}", name)
     return Opaque(name, f"{where}.{name}#{frame.number}", why, minimum=least(name), node=place, words=(name,))
 

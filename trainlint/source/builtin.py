@@ -160,7 +160,7 @@ def length(world: World, thing: Thing) -> Integer | Unknown:
     number = Integer.exact(len(elements))
     table = table_of(world, thing)
     if isinstance(thing, Items | Entries) and thing.name and thing.frame.module is not None:
-        number = replace(number, origins=(f"{thing.frame.module.name}.len({thing.name})",))
+        number = replace(number, origins=(f"{thing.frame.module.key}.len({thing.name})",))
     return replace(number, table=table, evidence=_made(thing)) if table else number
 
 

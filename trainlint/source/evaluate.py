@@ -814,9 +814,9 @@ def _called(value: Integer, name: str, frame: Frame) -> Integer:
         return value.named(last)
     scope = frame.function
     if scope is None:
-        return value.named(name, f"{frame.module.name}.{name}")
+        return value.named(name, f"{frame.module.key}.{name}")
     where = scope.name if isinstance(scope, ast.ClassDef) else str(frame.number)
-    return value.named(name, f"{frame.module.name}.{where}.{name}")
+    return value.named(name, f"{frame.module.key}.{where}.{name}")
 
 
 def _is_nonlocal(name: str, function: ast.AST) -> bool:

@@ -129,7 +129,7 @@ def _member(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
         word = owner.rpartition(".")[2]
         for module in world.workspace.mentions(f"class {word}", layer.where.path) if word.isidentifier() else ():
             for node in module.tree.body:
-                if isinstance(node, ast.ClassDef) and f"{module.name}.{node.name}" == owner:
+                if isinstance(node, ast.ClassDef) and f"{module.key}.{node.name}" == owner:
                     table = _members(world, Class(node, module, world.module_frame(module)))
                     ids = [each for each, _ in table.entries if each >= 0] if table else []
                     if table and layer.classes.number == len(ids) and sorted(ids) == list(range(len(ids))):
@@ -376,11 +376,11 @@ def _origin(module: Module, scope: ast.AST, name: str) -> str:
     owner = module.parents.get(scope)
     match scope:
         case ast.Module():
-            return f"{module.name}.{last}"
+            return f"{module.key}.{last}"
         case ast.ClassDef(name=cls):
-            return f"{module.name}.{cls}.{last}"
+            return f"{module.key}.{cls}.{last}"
         case ast.FunctionDef() if name.startswith("self.") and isinstance(owner, ast.ClassDef):
-            return f"{module.name}.{owner.name}.{last}"
+            return f"{module.key}.{owner.name}.{last}"
     return ""
 
 

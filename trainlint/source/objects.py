@@ -182,7 +182,7 @@ def _member(world: World, asked: Class, cls: Class, name: str, value: Thing) -> 
     if isinstance(value, Built | Opaque) and "auto" in getattr(value, "name", ""):
         value = Integer.exact(_counted(world, cls, name))
     if isinstance(value, Integer):
-        return value.named(f"{asked.name}.{name}", f"{cls.module.name}.{cls.name}.{name}")
+        return value.named(f"{asked.name}.{name}", f"{cls.module.key}.{cls.name}.{name}")
     return value
 
 
@@ -256,7 +256,7 @@ def field_value(world: World, built: Built, name: str) -> Thing | None:
             name, origin(built, name), given or Unknown(f"{name} has no default", name), least(name), node, (name,)
         )
     default = _default(world, node.value, frame)
-    origin_name = f"{owner.module.name}.{owner.name}.{name}"
+    origin_name = f"{owner.module.key}.{owner.name}.{name}"
     named = default.named(name, origin_name) if isinstance(default, Integer) else default
     return backed(named, step) if built.arguments is not None and given is None else assumed_by(named, step)
 
@@ -528,7 +528,7 @@ def labelled(thing: Thing, owner: Class, name: str) -> Thing:
         case Built(label=""):
             return replace(thing, label=f"{owner.name}.{name}")
         case Integer():
-            return thing.named(name, f"{owner.module.name}.{owner.name}.{name}")
+            return thing.named(name, f"{owner.module.key}.{owner.name}.{name}")
     return thing
 
 

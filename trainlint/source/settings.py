@@ -181,6 +181,7 @@ def frame_of(workspace: Workspace, path: str) -> Frame:
     nothing = ast.Module([], [])
     module = Module(
         os.path.basename(path),
+        os.path.basename(path),
         path,
         nothing,
         rows,

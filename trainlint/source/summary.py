@@ -31,10 +31,12 @@ class Module:
     ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant.
     ``stars`` are the modules that are imported whole, each with its line. ``changed`` are the containers that something
     writes into, by their last word, and the keys that it may write. In a notebook, whose rows stand one cell after the
-    other, ``place`` tells cell and row from that, and ``faults`` are the cells that could not be read.
+    other, ``place`` tells cell and row from that, and ``faults`` are the cells that could not be read. ``name`` is what
+    its folder's imports call it, ``key`` tells it from the other files of that name.
     """
 
     name: str
+    key: str
     path: str
     tree: ast.Module
     rows: tuple[str, ...]
@@ -215,7 +217,7 @@ class _Survey:
                     self.renamed[alias.asname] = alias.name
 
 
-def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> Module:
+def summarize(name: str, key: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> Module:
     """Everything about one file that its text alone tells."""
     survey = _Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
     parents, notes = survey.parents, survey.notes
@@ -239,7 +241,7 @@ def summarize(name: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> 
             note(node)
     calls = sorted(survey.calls, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0)))
     return Module(
-        name, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
+        name, key, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
         tuple(survey.comprehensions), tuple(survey.walrus), survey.imports, survey.renamed, tuple(survey.stars),
         frozenset(survey.stored), frozenset(survey.rebound),
         {word: frozenset(keys) for word, keys in survey.changed.items() if word},

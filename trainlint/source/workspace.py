@@ -108,10 +108,10 @@ class Workspace:
         if path in self._notebooks:
             notebook = self._notebooks[path]
             tree, faults = parsed(notebook)
-            module = summarize(self._name(path), path, tree, notebook.rows)
+            module = summarize(self._name(path), self._key(path), path, tree, notebook.rows)
             return replace(module, place=notebook.place, faults=faults)
         read = parse(data, path)
-        return read if isinstance(read, Fault) else summarize(self._name(path), path, read, rows(data))
+        return read if isinstance(read, Fault) else summarize(self._name(path), self._key(path), path, read, rows(data))
 
     def mentions(self, word: str, near: str) -> tuple[Module, ...]:
         """The modules whose text holds a word, in the order of the files.
@@ -311,6 +311,10 @@ class Workspace:
         while os.path.join(folder, "__init__.py") in self._known and os.path.dirname(folder) != folder:
             folder = os.path.dirname(folder)
         return folder
+
+    def _key(self, path: str) -> str:
+        """The path below the root as one word."""
+        return re.sub(r"\W", "_", os.path.relpath(path, self.root))
 
     def _name(self, path: str) -> str:
         folder, file = os.path.split(path)
