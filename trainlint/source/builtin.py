@@ -8,6 +8,7 @@ import os
 from dataclasses import replace
 
 from trainlint.facts import Fill
+from trainlint.knowledge.roles import roles
 from trainlint.source import arithmetic, objects, second
 from trainlint.source.activations import along
 from trainlint.source.binding import argument
@@ -759,22 +760,34 @@ def entry(world: World, entries: Entries, key: Thing) -> Thing:
     if wanted is None:
         return Unknown("the key is open")
     if wanted in entries.changed or ANY_KEY in entries.changed:
-        return Unknown(f"the entry {wanted!r} may be written over")
+        return _unsettled(entries, wanted, f"the entry {wanted!r} may be written over")
     written = _written(world, entries, wanted)
     if written is not None:
         return written
     for name, value in reversed(entries.pairs):
         known = _key(world.force(name))
         if known is None:
-            return Unknown("the table has open keys")
+            return _unsettled(entries, wanted, "the table has open keys")
         if known == wanted:
             found = world.force(value)
             if not isinstance(found, Integer):
                 return found
-            where = entries.name or f"{getattr(entries.node, 'lineno', 0)}:{getattr(entries.node, 'col_offset', 0)}"
-            named = found.named(wanted, f"{where}[{wanted!r}]") if isinstance(wanted, str) else found
+            named = found.named(wanted, f"{_called(entries)}[{wanted!r}]") if isinstance(wanted, str) else found
             return named if value.frame.module is None else named.because(value.frame.step(value.node))
-    return Unknown(f"the table has no {wanted!r}")
+    missing = f"the table has no {wanted!r}"
+    return Unknown(missing) if entries.whole else _unsettled(entries, wanted, missing)
+
+
+def _called(entries: Entries) -> str:
+    return entries.name or f"{getattr(entries.node, 'lineno', 0)}:{getattr(entries.node, 'col_offset', 0)}"
+
+
+def _unsettled(entries: Entries, wanted: object, why: str) -> Opaque | Unknown:
+    """An entry that is not settled: under the name of a special token it is a number of its own all the same."""
+    if not isinstance(wanted, str) or not roles(wanted):
+        return Unknown(why)
+    name, least = f"{entries.name or 'the table'}[{wanted!r}]", None if wanted.isidentifier() else 0
+    return Opaque(name, f"{_called(entries)}[{wanted!r}]", Unknown(why, name), least, entries.node, (wanted,))
 
 
 def placed(world: World, entries: Entries, place: int | None) -> Thing:
