@@ -264,7 +264,8 @@ def _with_others(facts: Sequence[Fact], others: Sequence[Path]) -> Iterator[Fact
         seen = Counter(fact.context for fact in facts)
         yield from (replace(fact, branch=()) if seen[fact.context] == 1 else fact for fact in facts)
         return
-    open_one = facts[0].elsewhere(ELSEWHERE)
+    unknown = [path for path in others if not path.followed]
+    open_one = facts[0].elsewhere(ELSEWHERE) if unknown else None
     yield from facts if open_one else (replace(fact, everywhere=False) for fact in facts)
     if open_one:
-        yield replace(open_one, branch=others[0].steps("branch"))
+        yield replace(open_one, branch=unknown[0].steps("branch"))

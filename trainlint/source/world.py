@@ -49,9 +49,14 @@ class Fork:
 
 @dataclass
 class Path:
-    """The forks of one run, in the order of asking."""
+    """The forks of one run, in the order of asking.
+
+    ``followed`` says that what the site calls on this path is known: a loss of some kind, or code of the project, whose
+    losses are sites of their own.
+    """
 
     forks: dict[tuple[object, ...], Fork] = field(default_factory=dict)
+    followed: bool = False
 
     def next(self) -> Path | None:
         """The path after this one: the last fork that has another answer takes it; None after the last path."""

@@ -141,12 +141,18 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         fact = _derived(world, called, called.what, site, frame)
     elif isinstance(called, Function | External):
         fact = _own_metric(world, called, site, frame)
+    world.path.followed = fact is not None or _is_entered(called)
     if fact is not None:
         yield fact
     if isinstance(fact, Loss) and known is not None:
         yield from _about_labels(world, known, fact)
         if _averages(world, known):
             yield from means.built_in(world, site, fact)
+
+
+def _is_entered(called: Thing) -> bool:
+    """Whether a thing that is called is code of the project."""
+    return isinstance(called, Function) or (isinstance(called, Built) and isinstance(called.what, Class))
 
 
 def _about_labels(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
