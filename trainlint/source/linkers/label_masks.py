@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,9 @@ COLLATORS = {transformers.COLLATOR, transformers.COMPLETIONS}
 COLLATING = ("data_collator", "collate_fn")
 TRAINING = ("backward", "fit", "train", "training_step", "step")
 WORDS = ("pad", "eos", "eot")
+MODALITIES = {"audio", "image", "img", "video", "vision", "visual", "speech", "sound", "stream"}
+"""``audio_eos_token_id`` closes a stretch of other data inside a text, and no text."""
+
 """What the name of a token says for which labels are looked at."""
 
 SCORES = ("logit", "score", "prob", "attn", "attention", "mask", "weight", "bias", "loss", "pred", "generated")
@@ -316,6 +320,8 @@ def _compared_by_hand(world: World, site: Site, frame: Frame) -> LabelMask | Non
     span, token = site.module.span(found.where), ast.unparse(site.node)
     fact = LabelMask(span, span, None, (), (), "", token, OPEN)
     thing = world.evaluate(site.node, frame)
+    if not MODALITIES.isdisjoint(re.split(r"[._]", token.lower())):
+        return None
     itself = Role.END in index_roles(token) and not _says_padding(token)
     if itself:
         step = site.module.step(found.where)
