@@ -9,6 +9,7 @@ from trainlint.check import Scope, Text, judge
 from trainlint.config import Settings
 from trainlint.facts import Crash, Fact, Facts, Layer, Loss, Unreadable
 from trainlint.finding import Finding, Severity
+from trainlint.lint import lint
 from trainlint.report import Report
 from trainlint.rule import Rule
 from trainlint.span import Span
@@ -88,3 +89,16 @@ def judged(
 
 def codes(report: Report) -> list[str]:
     return [finding.code for finding in report.findings]
+
+
+def found(rule: Rule, fact: Fact) -> Finding | None:
+    """What one rule makes of one fact."""
+    findings = lint(Facts([fact]), [rule])
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def severity(rule: Rule, fact: Fact) -> Severity | None:
+    """How bad one rule finds one fact; None if not at all."""
+    finding = found(rule, fact)
+    return finding.severity if finding else None

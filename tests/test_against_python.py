@@ -12,62 +12,22 @@ import os
 import string
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 import astroid
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from programs import Said, programs, settled, written
 
 from trainlint.facts import Loss
 from trainlint.source import Project, observe, second, sites
 from trainlint.testing import findings
 from trainlint.value import Integer, Unknown
 
-PROGRAMS = Path(__file__).with_name("programs.txt")
-KNOWN = " (known: "
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
-
-
-class Program(NamedTuple):
-    """A small project by the names of its files; ``wrong`` is what the reader is known to take it for."""
-
-    name: str
-    wrong: str
-    files: dict[str, str]
-
-
-class Said(NamedTuple):
-    """What is stated of one loss call: a number, or None where it is left open."""
-
-    file: str
-    row: int
-    classes: int | None
-    ignored: int | None
-
-
-def programs() -> Iterator[Program]:
-    for section in PROGRAMS.read_text().split("\n### ")[1:]:
-        heading, _, body = section.partition("\n")
-        name, _, wrong = heading.rstrip(")").partition(KNOWN)
-        entry, *others = f"{body}\n".split("\n## ")
-        files = {"train.py": HEAD + entry}
-        files |= {file: text for file, _, text in (other.partition("\n") for other in others)}
-        yield Program(name.strip(), wrong, files)
-
-
-ALL = {program.name: program for program in programs()}
-
-
-def written(folder: Path, files: dict[str, str]) -> str:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return str(folder)
+ALL = programs(Path(__file__).with_name("programs.txt"), "known", HEAD)
 
 
 def said(folder: str) -> set[Said]:
@@ -81,8 +41,8 @@ def said(folder: str) -> set[Said]:
     }
 
 
-def _exact(number: Integer | Unknown | None) -> int | None:
-    return number.number if isinstance(number, Integer) and not number.assumed else None
+def _exact(value: Integer | Unknown | None) -> int | None:
+    return None if isinstance(value, Integer) and value.assumed else settled(value)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +66,7 @@ def test_what_is_stated_is_what_the_program_has(
 ) -> None:
     assert ran[name], "the program calls no loss"
     false = {each for each in said(folders[name]) if not any(_agrees(each, call) for call in ran[name])}
-    assert bool(false) is bool(ALL[name].wrong), false or "it is right now: strike the remark"
+    assert bool(false) is bool(ALL[name].remark), false or "it is right now: strike the remark"
 
 
 def _agrees(each: Said, call: tuple[str, int, int | None, int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from made import found, severity
 from trainlint_rules.background_collision import background_collision
 from trainlint_rules.class_count_mismatch import class_count_mismatch
 from trainlint_rules.padding_idx_collision import padding_idx_collision
@@ -12,8 +13,6 @@ from trainlint_rules.unused_sentinel import unused_sentinel
 
 from trainlint import (
     Embedding,
-    Fact,
-    Facts,
     Finding,
     Integer,
     Job,
@@ -22,7 +21,6 @@ from trainlint import (
     Proof,
     ReservedClass,
     Role,
-    Rule,
     Service,
     Severity,
     Span,
@@ -32,23 +30,11 @@ from trainlint import (
     Unknown,
     UnusedSentinel,
 )
-from trainlint.lint import lint
 
 HEAD, TABLE, LABEL = Span("model.py", 14, 21), Span("tags.py", 1), Span("data.py", 15)
 OPEN = Unknown("not found")
 TAGS = Table("TAGS", tuple(enumerate(("NOUN", "VERB", "ADJ", "DET", "PUNCT"))), 5, TABLE)
 LOOKED_UP = Step("TAGS.index(tag)", Span("data.py", 9))
-
-
-def found(rule: Rule, fact: Fact) -> Finding | None:
-    findings = lint(Facts([fact]), [rule])
-    assert len(findings) <= 1
-    return findings[0] if findings else None
-
-
-def severity(rule: Rule, fact: Fact) -> Severity | None:
-    finding = found(rule, fact)
-    return finding.severity if finding else None
 
 
 def labelled(

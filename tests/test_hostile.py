@@ -6,10 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from trainlint.facts import Fact
+from trainlint.source import Project, link, observe, sites
+from trainlint.source.linkers.site import Site
+from trainlint.source.world import Impossible, World
 
 SOON = 120
 """Seconds after which a run counts as one that never ends; all of them take a few."""
@@ -325,3 +331,14 @@ def test_settings_that_are_no_file_are_never_waited_for(tmp_path: Path, name: st
     written(tmp_path, program("N = 5"))
     os.mkfifo(tmp_path / name)
     assert run(tmp_path, ".").returncode in {0, 1, 2}
+
+
+def test_a_site_that_no_path_reaches_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreached(world: World, site: Site) -> Iterator[Fact]:
+        raise Impossible
+
+    linkers = tuple(replace(linker, facts=unreached) for linker in link.LINKERS)
+    monkeypatch.setattr(link, "LINKERS", linkers)
+    written(tmp_path, program("N = 5"))
+    project = Project(str(tmp_path), (str(tmp_path / "train.py"),))
+    assert list(observe(project, sites(project))) == []

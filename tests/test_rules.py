@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from made import found, severity
 from trainlint_rules.ctc_blank_collision import ctc_blank_collision
 from trainlint_rules.internal_error import internal_error
 from trainlint_rules.metric_sentinel_collision import metric_sentinel_collision
@@ -17,7 +18,6 @@ from trainlint import (
     Crash,
     CtcLoss,
     Fact,
-    Facts,
     Fill,
     Finding,
     Integer,
@@ -37,7 +37,6 @@ from trainlint import (
     Unknown,
     Unreadable,
 )
-from trainlint.lint import lint
 
 CALL, ARGUMENT = Span("train.py", 20, 12), Span("train.py", 23, 22)
 HEAD = Span("heads.py", 14, 21)
@@ -76,17 +75,6 @@ def loss(
 ) -> Loss:
     value = exact(index) if isinstance(index, int) else index
     return Loss(CALL, ARGUMENT, None, (), (), "cross_entropy", layer, value, False, job, targets)
-
-
-def found(rule: Rule, fact: Fact) -> Finding | None:
-    findings = lint(Facts([fact]), [rule])
-    assert len(findings) <= 1
-    return findings[0] if findings else None
-
-
-def severity(rule: Rule, fact: Fact) -> Severity | None:
-    finding = found(rule, fact)
-    return finding.severity if finding else None
 
 
 def message(rule: Rule, fact: Fact) -> str:

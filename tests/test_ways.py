@@ -8,18 +8,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from programs import Said, programs, settled, written
 
 from trainlint.facts import Loss
 from trainlint.source import Project, observe, sites
-from trainlint.value import Integer, Unknown
 
-PROGRAMS = Path(__file__).with_name("ways.txt")
-OPEN = " (open: "
 HEAD = """import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -27,55 +23,16 @@ x, y = torch.randn(2, 3, 4), torch.zeros(2, 3, dtype=torch.long)
 """
 
 
-class Program(NamedTuple):
-    """A small project by the names of its files; ``why`` is what leaves its losses open."""
-
-    name: str
-    why: str
-    files: dict[str, str]
+ALL = programs(Path(__file__).with_name("ways.txt"), "open", HEAD)
 
 
-class Call(NamedTuple):
-    """One loss call: where it stands, the classes of its logits, and what it skips; None where that is left open."""
-
-    file: str
-    row: int
-    classes: int | None
-    ignored: int | None
-
-
-def programs() -> Iterator[Program]:
-    for section in PROGRAMS.read_text().split("\n### ")[1:]:
-        heading, _, body = section.partition("\n")
-        name, _, why = heading.rstrip(")").partition(OPEN)
-        entry, *others = f"{body}\n".split("\n## ")
-        files = {"train.py": HEAD + entry}
-        files |= {file: text for file, _, text in (other.partition("\n") for other in others)}
-        yield Program(name.strip(), why, files)
-
-
-ALL = {program.name: program for program in programs()}
-
-
-def written(folder: Path, files: dict[str, str]) -> str:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return str(folder)
-
-
-def said(folder: str) -> set[Call]:
+def said(folder: str) -> set[Said]:
     files = tuple(sorted(map(str, Path(folder).rglob("*.py"))))
     project = Project(folder, files)
     return {
-        Call(loss.call.path, loss.call.row, _exact(getattr(loss.layer, "classes", None)), _exact(loss.ignore_index))
+        Said(loss.call.path, loss.call.row, settled(getattr(loss.layer, "classes", None)), settled(loss.ignore_index))
         for loss in observe(project, sites(project)).of(Loss)
     }
-
-
-def _exact(number: Integer | Unknown | None) -> int | None:
-    return number.number if isinstance(number, Integer) else None
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +41,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def ran(folders: dict[str, str]) -> dict[str, set[Call]]:
+def ran(folders: dict[str, str]) -> dict[str, set[Said]]:
     """What PyTorch was given; one process runs them all, because importing torch costs more than a program."""
     pytest.importorskip("torch")
     command = [sys.executable, "-B", str(Path(__file__).with_name("torch_oracle.py")), *folders.values()]
@@ -96,18 +53,18 @@ def ran(folders: dict[str, str]) -> dict[str, set[Call]]:
     return {name: {_call(loss) for loss in runs[folder]["losses"]} for name, folder in folders.items()}
 
 
-def _call(loss: dict[str, object]) -> Call:
-    return Call(str(loss["file"]), int(str(loss["row"])), int(str(loss["width"])), int(str(loss["ignored"])))
+def _call(loss: dict[str, object]) -> Said:
+    return Said(str(loss["file"]), int(str(loss["row"])), int(str(loss["width"])), int(str(loss["ignored"])))
 
 
-@pytest.mark.parametrize("name", [name for name, program in ALL.items() if not program.why])
+@pytest.mark.parametrize("name", [name for name, program in ALL.items() if not program.remark])
 def test_the_width_that_is_stated_is_what_the_loss_was_given(
-    name: str, folders: dict[str, str], ran: dict[str, set[Call]]
+    name: str, folders: dict[str, str], ran: dict[str, set[Said]]
 ) -> None:
     assert said(folders[name]) == ran[name]
 
 
-@pytest.mark.parametrize("name", [name for name, program in ALL.items() if program.why])
+@pytest.mark.parametrize("name", [name for name, program in ALL.items() if program.remark])
 def test_where_the_classes_are_not_those_of_one_layer_no_width_is_stated(name: str, folders: dict[str, str]) -> None:
     assert all(call.classes is None for call in said(folders[name]))
 
@@ -115,7 +72,7 @@ def test_where_the_classes_are_not_those_of_one_layer_no_width_is_stated(name: s
 QUIET_FORKS = "".join(f"scale = 2.0 if flags.f{place} else scale * 0.5\nx = x * scale\n" for place in range(7))
 
 
-def of_arms(tmp_path: Path, arms: str) -> set[Call]:
+def of_arms(tmp_path: Path, arms: str) -> set[Said]:
     forks = f"import sys\nfrom flags import flags\nscale = 1.0\nx = torch.randn(2, 3, 4)\n{QUIET_FORKS}"
     text = f"{HEAD}{forks}{arms}F.cross_entropy(head(x).flatten(0, 1), y.flatten(), ignore_index=7)\n"
     return said(written(tmp_path, {"train.py": text}))

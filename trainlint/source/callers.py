@@ -201,14 +201,6 @@ def constructions(world: World, cls: Class) -> tuple[Caller, ...]:
     return answer
 
 
-def _chosen_by_key(world: World, cls: Class) -> Iterator[Caller]:
-    """``LOSSES[name](...)``: calls of what a table offers, the class among it."""
-    for module in world.workspace.mentions(cls.name, cls.module.path):
-        for node in () if module.is_test else references(module, cls.name):
-            if isinstance(module.parents.get(node), ast.Dict):
-                yield from _confirmed(world, module, node, cls.node)
-
-
 def _ranked(callers: Iterable[Caller]) -> tuple[Caller, ...]:
     """Callers in files that train first, then those that say what is skipped; a demo counts only where it is alone.
 

@@ -24,6 +24,7 @@ from trainlint.source import (
     registries,
     settings,
     shapes,
+    subscripts,
     tensors,
 )
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets, updated
@@ -419,7 +420,7 @@ class Evaluator(World):
             if index == starred:
                 return builtin.middle(self, value, index, len(target.elts) - index - 1, target)
             place = index if starred is None or index < starred else index - len(target.elts)
-            return self._unpacked(each, tensors.part(self, value, place, each), name)
+            return self._unpacked(each, subscripts.part(self, value, place, each), name)
         return Unknown("the unpacking is not followed")
 
     def _augmented(self, node: ast.AugAssign, name: str, frame: Frame) -> Thing:
@@ -490,7 +491,7 @@ class Evaluator(World):
             found = names.reaching(self, name, node, frame)
             if found and found.name == name:
                 return self.bound_value(found, name, frame, node)
-        return tensors.subscript(self, self.evaluate(node.value, frame), node, frame)
+        return subscripts.subscript(self, self.evaluate(node.value, frame), node, frame)
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
         match thing:

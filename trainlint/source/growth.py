@@ -16,9 +16,6 @@ from trainlint.value import Integer, Unknown
 MOST_UNROLLED = 48
 """A loop of more turns than this is known by its last turn alone."""
 
-GROWS = ("append", "add_module", "register_module", "extend")
-OPEN_TURN = Unknown("it changes with each turn of a loop")
-
 
 class Lost(Exception):
     """Something happens to the list that is not followed."""

@@ -61,7 +61,6 @@ SETTINGS = frozenset(
 
 METHODS = frozenset(dir(dict))
 READERS = frozenset({"ruamel.yaml.YAML"})
-COPIES = frozenset({"clone", "deepcopy", "copy", "to_dict", "toDict", "as_dict", "dict", "freeze", "defrost"})
 TABLES = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict", *SETTINGS})
 NAMESPACES = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
 MERGES = frozenset({"omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.unsafe_merge"})

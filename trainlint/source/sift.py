@@ -46,9 +46,6 @@ KEPT = re.compile(
 )
 """A sentinel is kept, or accepted."""
 
-PREDICTED = re.compile(rb"argmax|multinomial|topk|\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
-"""A class is predicted here: by a function that does nothing else, or by a maximum along one dimension."""
-
 ASKED = re.compile(rb"\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
 """A container is asked for what a variable, a call or an element names."""
 
