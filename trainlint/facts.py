@@ -165,7 +165,8 @@ class Loss(Fact):
     ``job`` is asked for where the skipped index may be a class; None says that the project gives it none. ``inside``
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
     a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
-    tokenizer's padding token that is its end token: a class of any layer.
+    tokenizer's padding token that is its end token: a class of any layer. ``by_hand`` says that the function leaves the
+    targets out by a comparison, before the loss or after it, and the loss itself skips nothing.
     """
 
     function: str
@@ -178,6 +179,7 @@ class Loss(Fact):
     twin: Layer | None = None
     trains: bool = True
     end_of_texts: Job | None = None
+    by_hand: bool = False
 
     @property
     def position(self) -> Position | Unknown:

@@ -65,6 +65,9 @@ runs or no text is seen to end in it, if the layer was widened by exactly this o
 padding, or if the number is the end-of-text id of a well-known vocabulary. A number that rests on a default is named
 with it.
 
+A comparison that leaves targets out, ``keep = targets != STOP`` before the loss or as a mask on the loss of each
+target, does the same as an index that is skipped and is judged like one, unless the function uses what it leaves out.
+
 Silent for a negative index, for one beyond the classes that no target takes, for a class that is padding, void or a
 start symbol, for labels that are shifted past the index, for an evaluation, from which nothing is learned, and
 wherever the layer in front of the loss is not known.
@@ -109,12 +112,13 @@ def sentinel_collision(loss: Loss) -> Iterator[Finding]:
         return
     classes = None if isinstance(loss.layer, Unknown) else loss.layer.classes
     assumed = taken(index, classes)
+    skipped = f"targets {index} are left out, and {index}" if loss.by_hand else f"ignore_index={index}"
     yield Finding(
         loss.argument,
-        f"ignore_index={index} is {claim.what}{given(assumed)}",
+        f"{skipped} is {claim.what}{given(assumed)}",
         f"every target {index} is dropped: {claim.so}",
         joined(index.evidence, claim.because),
-        claim.help + _also_filled(loss.targets, index),
+        f"let the targets {index} count" if loss.by_hand else claim.help + _also_filled(loss.targets, index),
         assumed,
         claim.severity,
     )

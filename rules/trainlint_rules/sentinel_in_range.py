@@ -48,7 +48,12 @@ def sentinel_in_range(loss: Loss) -> Iterator[Finding]:
     index, layer = loss.ignore_index, loss.layer
     if isinstance(index, Unknown) or isinstance(layer, Unknown) or loss.job is not None or not loss.trains:
         return
-    if loss.position is not Position.INSIDE or layer.classes.number == 2 or any(map(index_roles, index.names)):
+    if (
+        loss.by_hand
+        or loss.position is not Position.INSIDE
+        or layer.classes.number == 2
+        or any(map(index_roles, index.names))
+    ):
         return
     assumed = taken(index, layer.classes)
     yield Finding(

@@ -47,7 +47,8 @@ Severity. Always a note: the code is right. It names a layer of the project for 
 there is one.
 
 Silent unless the layer in front of the loss is known and is exactly as wide as the number, and where the number is
-read off the logits themselves, as ``logits.size(1)``: it moves with them.
+read off the logits themselves, as ``logits.size(1)``: it moves with them; and where a comparison leaves the targets
+out, and not the loss.
 """
 
 from collections.abc import Iterator
@@ -61,7 +62,7 @@ def sentinel_one_past_end(loss: Loss) -> Iterator[Finding]:
     index, layer = loss.ignore_index, loss.layer
     if isinstance(index, Unknown) or isinstance(layer, Unknown) or loss.position is not Position.ONE_PAST:
         return
-    if layer.measured:
+    if layer.measured or loss.by_hand:
         return
     assumed = taken(index, layer.classes)
     yield Finding(

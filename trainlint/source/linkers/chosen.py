@@ -22,6 +22,8 @@ def left_out(target: Thunk, call: ast.Call, module: Module, *, each: bool) -> as
     if target.frame.module is not module or not isinstance(scope, FunctionDef) or not name:
         return None
     masks = [*_choosing(target.node), *(_masking(scope, _stored(module, call)) if each else ())]
+    if _counts_elsewhere(scope, call, name, {root(mask) for mask in masks} - {"", name}):
+        return None
     found = [number for mask in masks for number in _compared(mask, name, scope)]
     return min(found, key=lambda number: not ends(number), default=None)
 
@@ -36,6 +38,22 @@ def root(node: ast.expr) -> str:
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _counts_elsewhere(scope: FunctionDef, loss: ast.Call, targets: str, masks: set[str]) -> bool:
+    """Whether the function uses what a mask leaves out: the mask turned round, or the targets in another loss."""
+    for node in ast.walk(scope):
+        match node:
+            case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=turned) if root(turned) in masks:
+                return True
+            case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=turned) if root(turned) in masks:
+                return True
+            case ast.Compare(left=left, ops=[ast.Eq()]) if root(left) == targets:
+                return True
+            case ast.Call(args=[_, _, *_] as given) if node is not loss:
+                if any(root(each) == targets or root(each) in masks for each in given):
+                    return True
+    return False
 
 
 def _choosing(node: ast.expr) -> Iterator[ast.expr]:

@@ -294,6 +294,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss | No
         job=_weighted(ignored, weights) or job_of(world, ignored, layer, targets, site.span),
         targets=targets,
         trains=trains(site.module, site.call),
+        by_hand=by_hand is not None,
     )
     return _of_texts(world, fact, ignored, site.module.path)
 
