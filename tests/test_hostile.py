@@ -14,6 +14,7 @@ import pytest
 
 from trainlint.facts import Fact
 from trainlint.source import Project, link, observe, sites
+from trainlint.source.linkers import LINKERS
 from trainlint.source.linkers.site import Site
 from trainlint.source.world import Impossible, World
 
@@ -337,7 +338,7 @@ def test_a_site_that_no_path_reaches_is_no_fault(tmp_path: Path, monkeypatch: py
     def unreached(world: World, site: Site) -> Iterator[Fact]:
         raise Impossible
 
-    linkers = tuple(replace(linker, facts=unreached) for linker in link.LINKERS)
+    linkers = tuple(replace(linker, facts=unreached) for linker in LINKERS)
     monkeypatch.setattr(link, "LINKERS", linkers)
     written(tmp_path, program("N = 5"))
     project = Project(str(tmp_path), (str(tmp_path / "train.py"),))

@@ -9,8 +9,9 @@ from trainlint.facts import Fact, Unreadable
 from trainlint.knowledge import metrics, torch, transformers
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
-from trainlint.source.linkers.losses import SKIPS
-from trainlint.source.sift import LOSSES, relevant
+from trainlint.source.linkers.targets.losses import SKIPS
+from trainlint.source.sift import relevant
+from trainlint.source.sift.targets import LOSSES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CALLED = sorted({known.last for known in LOSSES})

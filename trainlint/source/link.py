@@ -14,63 +14,18 @@ from dataclasses import dataclass, replace
 from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, LossInput, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
-from trainlint.source.linkers import (
-    cuts,
-    detectors,
-    embeddings,
-    indices,
-    inputs,
-    label_masks,
-    labels,
-    losses,
-    means,
-    own_losses,
-    relabelling,
-    shifts,
-    stops,
-    unused,
-)
+from trainlint.source.linkers import LINKERS
+from trainlint.source.linkers.linker import Linker
 from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
 from trainlint.source.workspace import Workspace
-from trainlint.source.world import MOST_STEPS, MOST_WORLDS, Budget, Impossible, Path, World, worlds
+from trainlint.source.world import MOST_WORLDS, Budget, Impossible, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Step, Unknown
 
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
-FEWER_STEPS = 4_000
-"""Expressions that the paths to one site may look at together, where no class may be lost there."""
-
 TOO_MANY = Unknown("too many paths lead here to follow them all")
-
-
-@dataclass(frozen=True)
-class Linker:
-    """One kind of site: what is done there in words, the sites of a file, and the facts of a site in one world."""
-
-    doing: str
-    sites: Callable[[World, Module], Iterable[Site]]
-    facts: Callable[[World, Site], Iterable[Fact]]
-    steps: int = FEWER_STEPS
-
-
-LINKERS = (
-    Linker("judging a loss", losses.sites, losses.facts, MOST_STEPS),
-    Linker("judging a loss written by hand", own_losses.sites, own_losses.facts),
-    Linker("judging what a loss is given", inputs.sites, inputs.facts),
-    Linker("judging a mask of labels", label_masks.sites, label_masks.facts),
-    Linker("judging a collator", relabelling.sites, relabelling.facts),
-    Linker("following a prediction to its label", labels.sites, labels.facts),
-    Linker("judging a detector", detectors.sites, detectors.facts),
-    Linker("judging an embedding", embeddings.sites, embeddings.facts),
-    Linker("judging a stop check", stops.sites, stops.facts),
-    Linker("judging a shift of labels", shifts.sites, shifts.facts),
-    Linker("looking for the use of a sentinel", unused.sites, unused.facts),
-    Linker("judging a cut of the classes", cuts.sites, cuts.facts),
-    Linker("judging an index", indices.sites, indices.facts),
-    Linker("judging a mean", means.sites, means.facts),
-)
 
 
 @dataclass(frozen=True)

@@ -1,58 +1,14 @@
-"""The vocabulary: what can be true of a training program.
-
-An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts
-hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
-"""
+"""What a model is taught: its classes, the targets of its losses, and what the losses leave out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeVar
 
+from trainlint.facts.fact import Fact, Unjudged
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Table, Unknown
-
-F = TypeVar("F", bound="Fact")
-
-
-@dataclass(frozen=True)
-class Unjudged:
-    """One question at one site that stays open."""
-
-    where: Span
-    question: str
-    why: Unknown
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that holds where ``call`` starts.
-
-    ``argument`` is the place of the deciding argument (where a default decides, the construction, or the call),
-    ``built`` the construction of the object that is called. ``context`` names the caller through which this was seen,
-    ``branch`` the arm of an ``if``; ``everywhere`` is False where another arm shows nothing of the kind.
-    """
-
-    call: Span
-    argument: Span
-    built: Span | None
-    context: tuple[Step, ...]
-    branch: tuple[Step, ...]
-    everywhere: bool = field(default=True, kw_only=True)
-
-    def given_up(self, why: Unknown) -> Fact | None:
-        """The same site after a search that was broken off; None where a fact unfound leaves no question open."""
-        return None
-
-    def elsewhere(self, why: Unknown) -> Fact | None:
-        """The same site on a path on which it is nothing that is known; None where that leaves no question open."""
-        return None
-
-    def unjudged(self) -> Iterator[Unjudged]:
-        """The questions that this fact leaves open."""
-        return iter(())
 
 
 @dataclass(frozen=True)
@@ -538,21 +494,6 @@ class EmptyMean(Fact):
     by_hand: bool
 
 
-@dataclass(frozen=True)
-class Unreadable(Fact):
-    """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Crash(Fact):
-    """A fault of trainlint itself at one site; everything else is still judged."""
-
-    doing: str
-    error: str
-
-
 def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Unknown:
     if isinstance(index, Unknown):
         return index
@@ -571,20 +512,3 @@ def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Un
             yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
         yield Unjudged(fact.call, question, job)
-
-
-class Facts:
-    """Every fact of one observation, asked for by type."""
-
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self._facts = tuple(facts)
-
-    def of(self, kind: type[F]) -> Iterator[F]:
-        """The facts of one kind, in the order in which they were seen."""
-        return (fact for fact in self._facts if isinstance(fact, kind))
-
-    def __iter__(self) -> Iterator[Fact]:
-        return iter(self._facts)
-
-    def __len__(self) -> int:
-        return len(self._facts)

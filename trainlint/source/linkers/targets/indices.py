@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Fill, SentinelIndex
 from trainlint.source.linkers.site import Site, call_of, named, standing
-from trainlint.source.sift import INDEXED
+from trainlint.source.sift.targets import INDEXED
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import External, Frame, Tensor, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds

@@ -9,9 +9,9 @@ from trainlint.facts import Embedding, Fact, Job, LabelledLayer, Layer, Service
 from trainlint.knowledge import SIGNATURES, torch
 from trainlint.source import jobs, lookups
 from trainlint.source.binding import argument, arguments
-from trainlint.source.linkers.labels import is_vocabulary, served
 from trainlint.source.linkers.site import Site, call_of, lines, named, number_of, place_of, standing
-from trainlint.source.sift import PADDED
+from trainlint.source.linkers.targets.labels import is_vocabulary, served
+from trainlint.source.sift.targets import PADDED
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World

@@ -12,7 +12,7 @@ from trainlint.knowledge.roles import words
 from trainlint.source import callers, objects
 from trainlint.source.binding import declared
 from trainlint.source.linkers.site import Applied, Site, application, deciding, standing
-from trainlint.source.sift import HOLDER, SENTINEL_NAME, keeps_sentinel
+from trainlint.source.sift.targets import HOLDER, SENTINEL_NAME, keeps_sentinel
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Class, Constant, External, Thing, Thunk
 from trainlint.source.world import World

@@ -10,7 +10,7 @@ from trainlint.facts import ClassCut, Job, Layer
 from trainlint.source import jobs
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.names import statement
-from trainlint.source.sift import CUTS, PREDICTS
+from trainlint.source.sift.targets import CUTS, PREDICTS
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Constant, Frame, Tensor
 from trainlint.source.world import World

@@ -11,7 +11,7 @@ from trainlint.knowledge.roles import entry_role
 from trainlint.source import builtin
 from trainlint.source.linkers.site import Site, lines, standing
 from trainlint.source.names import top
-from trainlint.source.sift import looks_up, predicts
+from trainlint.source.sift.targets import looks_up, predicts
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Constant, Entries, Frame, Items, Tensor
 from trainlint.source.world import World

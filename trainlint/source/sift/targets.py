@@ -1,20 +1,15 @@
-"""The bytes of a file in; out, whether it may hold anything to judge, so that most files are never parsed.
-
-A site is a call, and a call spells the last word of what it calls: whatever the imports, ``cross_entropy`` stands in
-the file that applies it or builds it. Words that are everywhere count only beside a second one that their sites need
-too. A name that only Unicode makes equal, such as ``ｃross_entropy``, is not looked for.
-"""
+"""Which files may hold a loss, a metric, a label or what makes one: the sites of ``linkers.targets``."""
 
 from __future__ import annotations
 
 import re
 
 from trainlint.knowledge import losses, metrics, torch, torchvision, transformers
-from trainlint.source.text import UTF_16, Fault, encoding
+from trainlint.source.sift.spelling import holds, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 LOSSES = (
     *torch.LOSS_FUNCTIONS,
@@ -62,19 +57,12 @@ PADDED = re.compile(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.pa
 """A padding index is given by its name, and not read from the settings of a published checkpoint."""
 
 
-def _spelled(names: Iterable[str]) -> tuple[bytes, ...]:
-    """The last words of these names, longest first: they are found soonest. A word that holds another is left to it."""
-    words = {name.rpartition(".")[2] for name in names}
-    shortest = {word for word in words if not any(other in word for other in words - {word})}
-    return tuple(word.encode() for word in sorted(shortest, key=lambda word: (-len(word), word)))
-
-
-LOSS = _spelled([*(known.name for known in LOSSES), *(known.word for known in losses.CONTRACTS)])
-SEGMENTING = _spelled(known.word for known in losses.SEGMENTING)
+LOSS = spelled([*(known.name for known in LOSSES), *(known.word for known in losses.CONTRACTS)])
+SEGMENTING = spelled(known.word for known in losses.SEGMENTING)
 SMOOTH = (b"log_softmax", b"logsumexp", b"nll", b"gather")
-METRIC = _spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
-TRAINER = _spelled(transformers.TRAINERS)
-DETECTOR = _spelled(known.name for known in torchvision.WITH_BACKGROUND)
+METRIC = spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
+TRAINER = spelled(transformers.TRAINERS)
+DETECTOR = spelled(known.name for known in torchvision.WITH_BACKGROUND)
 TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
@@ -102,7 +90,7 @@ INDEXED = rb"[\w\])]\[(?:[^\[\]\n]*,)?\s*[\w.]*(?:label|target|tgt)\w*\]"
 """In one line: a subscript by something that is named like a target."""
 
 
-COLLATOR = _spelled((transformers.COLLATOR, transformers.COMPLETIONS))
+COLLATOR = spelled((transformers.COLLATOR, transformers.COMPLETIONS))
 COMPARED = re.compile(rb"[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\(")
 SENTINEL = (b"-1", b"- 1", b"ignore", b"IGNORE", b"Ignore")
 """What a masked label is overwritten with."""
@@ -118,61 +106,47 @@ SKIP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|ignor)")
 """In lower case: a name that says padding or ignored on either side of a comparison."""
 
 MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
-SAMPLED = _spelled(torch.SAMPLING - {"max"})
+SAMPLED = spelled(torch.SAMPLING - {"max"})
 STOP_BEFORE = re.compile(rb"(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
 STOP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)")
 """In lower case: a name that says end on either side of a comparison."""
 
 
-def relevant(data: bytes) -> bool:
-    """May this file hold a site?"""
-    if data.startswith(UTF_16):
-        return True
-    declared = encoding(data)
-    if declared != "utf-8" and not isinstance(declared, Fault):
-        data = data.decode(declared, errors="replace").encode(errors="replace")
-    return any(may_hold(data) for may_hold in KINDS)
-
-
-def _holds(data: bytes, words: Iterable[bytes]) -> bool:
-    return any(word in data for word in words)
-
-
 def _loss(data: bytes) -> bool:
-    return _holds(data, LOSS) or (b"ignore_index" in data and _holds(data, SEGMENTING))
+    return holds(data, LOSS) or (b"ignore_index" in data and holds(data, SEGMENTING))
 
 
 def _trainer(data: bytes) -> bool:
-    return _holds(data, TRAINER) and _holds(data, TRAINED)
+    return holds(data, TRAINER) and holds(data, TRAINED)
 
 
 def _loader(data: bytes) -> bool:
-    return b"DataLoader" in data and _holds(data, (b"collate_fn", b"**"))
+    return b"DataLoader" in data and holds(data, (b"collate_fn", b"**"))
 
 
 def _shift(data: bytes) -> bool:
     """A model is trained here by hand. A trainer is judged by what it trains on."""
-    return _holds(data, (b"backward", b"training_step")) and _holds(data.lower(), MODEL)
+    return holds(data, (b"backward", b"training_step")) and holds(data.lower(), MODEL)
 
 
 def _stop(data: bytes) -> bool:
     """A sampled token is compared with a symbol whose name says end."""
-    return _holds(data, SAMPLED) and _compares(data, STOP_BEFORE, STOP_AFTER)
+    return holds(data, SAMPLED) and _compares(data, STOP_BEFORE, STOP_AFTER)
 
 
 def _metric(data: bytes) -> bool:
-    if not _holds(data, (b"ignore", b"padding_idx")) or not _holds(data, SKIPS):
+    if not holds(data, (b"ignore", b"padding_idx")) or not holds(data, SKIPS):
         return False
-    return OWN_METRIC.search(data.lower()) is not None or (b"ignore_index" in data and _holds(data, METRIC))
+    return OWN_METRIC.search(data.lower()) is not None or (b"ignore_index" in data and holds(data, METRIC))
 
 
 def _collator(data: bytes) -> bool:
-    return _holds(data, COLLATOR)
+    return holds(data, COLLATOR)
 
 
 def _label_mask(data: bytes) -> bool:
     """A label is compared with a token whose name says padding or end, and a sentinel is written."""
-    return _holds(data, SENTINEL) and _compares(data, TOKEN_BEFORE, TOKEN_AFTER)
+    return holds(data, SENTINEL) and _compares(data, TOKEN_BEFORE, TOKEN_AFTER)
 
 
 def _compares(data: bytes, before: re.Pattern[bytes], after: re.Pattern[bytes]) -> bool:
@@ -186,7 +160,7 @@ def _compares(data: bytes, before: re.Pattern[bytes], after: re.Pattern[bytes]) 
 
 def _own_loss(data: bytes) -> bool:
     """Scores are picked by the targets, and targets are compared with what is skipped."""
-    return _holds(data, PICKS) and _compares(data, SKIP_BEFORE, SKIP_AFTER)
+    return holds(data, PICKS) and _compares(data, SKIP_BEFORE, SKIP_AFTER)
 
 
 def _prediction(data: bytes) -> bool:
@@ -195,7 +169,7 @@ def _prediction(data: bytes) -> bool:
 
 def predicts(data: bytes) -> bool:
     """Whether a class may be predicted in a text."""
-    return _holds(data, PREDICTORS) or (b".max(" in data and LARGEST.search(data) is not None)
+    return holds(data, PREDICTORS) or (b".max(" in data and LARGEST.search(data) is not None)
 
 
 def looks_up(data: bytes) -> bool:
@@ -209,22 +183,22 @@ def _embedding(data: bytes) -> bool:
 
 
 def _detector(data: bytes) -> bool:
-    return _holds(data, DETECTOR)
+    return holds(data, DETECTOR)
 
 
 def keeps_sentinel(data: bytes) -> bool:
     """Whether a sentinel is kept or accepted where losses are computed."""
-    return _holds(data, (*LOSS, *SMOOTH)) and KEPT.search(data) is not None
+    return holds(data, (*LOSS, *SMOOTH)) and KEPT.search(data) is not None
 
 
 def _cut(data: bytes) -> bool:
-    return _holds(data, PREDICTS) and any(re.search(cut, data) for cut in CUTS)
+    return holds(data, PREDICTS) and any(re.search(cut, data) for cut in CUTS)
 
 
 def _index(data: bytes) -> bool:
-    if _holds(data, TAKING) and re.search(REFUSING, data):
+    if holds(data, TAKING) and re.search(REFUSING, data):
         return True
-    return _holds(data, (b"label", b"target", b"tgt")) and re.search(INDEXED, data) is not None
+    return holds(data, (b"label", b"target", b"tgt")) and re.search(INDEXED, data) is not None
 
 
 def _mean(data: bytes) -> bool:

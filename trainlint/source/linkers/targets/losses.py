@@ -15,7 +15,6 @@ from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
-from trainlint.source.linkers import chosen, detectors, labels, means
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -33,6 +32,7 @@ from trainlint.source.linkers.site import (
     standing,
     trains,
 )
+from trainlint.source.linkers.targets import chosen, detectors, labels, means
 from trainlint.source.objects import library_base, lineage, method, methods
 from trainlint.source.shapes import dimension
 from trainlint.source.summary import Module, last

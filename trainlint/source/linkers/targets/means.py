@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from trainlint.facts import EmptyMean, Fill, Loss
 from trainlint.source.linkers.site import Site, standing, trains
 from trainlint.source.names import reaching, statement
-from trainlint.source.sift import DIVIDED, SELECTED
+from trainlint.source.sift.targets import DIVIDED, SELECTED
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.text import Fault
 from trainlint.source.things import Frame

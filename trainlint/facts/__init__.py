@@ -1,0 +1,66 @@
+"""The vocabulary: what can be true of a training program.
+
+An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule turns one fact into findings. Facts
+hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
+"""
+
+from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.targets import (
+    Activation,
+    Alias,
+    ClassCut,
+    CtcLoss,
+    Embedding,
+    EmptyMean,
+    Fill,
+    Form,
+    Ids,
+    Job,
+    LabelledLayer,
+    LabelMask,
+    LabelShift,
+    Layer,
+    Loss,
+    LossInput,
+    Metric,
+    Relabelling,
+    ReservedClass,
+    SentinelIndex,
+    Service,
+    StopCheck,
+    Targets,
+    UnusedSentinel,
+)
+from trainlint.facts.tool import Crash, Unreadable
+
+__all__ = [
+    "Activation",
+    "Alias",
+    "ClassCut",
+    "Crash",
+    "CtcLoss",
+    "Embedding",
+    "EmptyMean",
+    "Fact",
+    "Facts",
+    "Fill",
+    "Form",
+    "Ids",
+    "Job",
+    "LabelMask",
+    "LabelShift",
+    "LabelledLayer",
+    "Layer",
+    "Loss",
+    "LossInput",
+    "Metric",
+    "Relabelling",
+    "ReservedClass",
+    "SentinelIndex",
+    "Service",
+    "StopCheck",
+    "Targets",
+    "Unjudged",
+    "Unreadable",
+    "UnusedSentinel",
+]
