@@ -17,6 +17,7 @@ from trainlint.facts import (
     ClassCut,
     Crash,
     CtcLoss,
+    Dtype,
     Embedding,
     EmptyMean,
     Fact,
@@ -37,6 +38,7 @@ from trainlint.facts import (
     SentinelIndex,
     Service,
     StopCheck,
+    Storage,
     Targets,
     Unjudged,
     Unreadable,
@@ -46,7 +48,7 @@ from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Role, Step, Symbol, Table, Unknown, given, joined, taken
+from trainlint.value import Integer, Position, Proof, Real, Role, Step, Symbol, Table, Unknown, given, joined, taken
 
 __version__ = "0.1.0"
 
@@ -57,6 +59,7 @@ __all__ = [
     "ClassCut",
     "Crash",
     "CtcLoss",
+    "Dtype",
     "Embedding",
     "EmptyMean",
     "Fact",
@@ -76,6 +79,7 @@ __all__ = [
     "Metric",
     "Position",
     "Proof",
+    "Real",
     "Relabelling",
     "ReservedClass",
     "Role",
@@ -86,6 +90,7 @@ __all__ = [
     "Span",
     "Step",
     "StopCheck",
+    "Storage",
     "Symbol",
     "Table",
     "Targets",

@@ -203,14 +203,25 @@ class Integer:
         return _sum(sorted(words, key=lambda word: word[0]))
 
 
+@dataclass(frozen=True)
+class Real:
+    """A number that is measured rather than counted, such as a learning rate: its value, the lines behind it, and the
+    defaults among them that a caller may change.
+    """
+
+    number: float
+    evidence: tuple[Step, ...] = field(default=(), compare=False)
+    assumed: tuple[Step, ...] = field(default=(), compare=False)
+
+
 def joined(*groups: tuple[Step, ...]) -> tuple[Step, ...]:
     """Every line of evidence once, in the order of the groups."""
     return tuple(dict.fromkeys(step for group in groups for step in group))
 
 
-def taken(*numbers: Integer | Unknown | None) -> tuple[Step, ...]:
+def taken(*numbers: Integer | Real | Unknown | None) -> tuple[Step, ...]:
     """The defaults on which these numbers rest, each once."""
-    return joined(*(number.assumed for number in numbers if isinstance(number, Integer)))
+    return joined(*(number.assumed for number in numbers if isinstance(number, Integer | Real)))
 
 
 def given(steps: tuple[Step, ...]) -> str:

@@ -5,6 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.precision import Dtype, Storage
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -39,6 +40,7 @@ __all__ = [
     "ClassCut",
     "Crash",
     "CtcLoss",
+    "Dtype",
     "Embedding",
     "EmptyMean",
     "Fact",
@@ -59,6 +61,7 @@ __all__ = [
     "SentinelIndex",
     "Service",
     "StopCheck",
+    "Storage",
     "Targets",
     "Unjudged",
     "Unreadable",

@@ -13,10 +13,10 @@ from trainlint.source.binding import argument, arguments
 from trainlint.source.flow import applications
 from trainlint.source.objects import marks
 from trainlint.source.summary import Module, dotted, last
-from trainlint.source.things import Arguments, Built, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
+from trainlint.source.things import Arguments, Built, Constant, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.span import Span
-from trainlint.value import Integer, Unknown
+from trainlint.value import Integer, Real, Unknown
 
 NO_GRADIENT = {"no_grad", "inference_mode"}
 
@@ -136,6 +136,23 @@ def number_of(world: World, given: Thunk | Unknown | None, default: Integer | Un
     if isinstance(given, Unknown):
         return given
     return default if given is None else world.integer(world.force(given))
+
+
+def real_of(world: World, given: Thunk | Unknown | None, default: Real | Unknown) -> Real | Unknown:
+    """An argument as a number that need not be whole; its default where it is not given."""
+    if not isinstance(given, Thunk):
+        return given or default
+    thing = world.force(given)
+    match thing:
+        case Constant(value=float() as number):
+            return Real(number, thing.evidence, thing.assumed)
+        case Integer() if thing.number is not None:
+            return Real(float(thing.number), thing.evidence, thing.assumed)
+        case Opaque():
+            return Unknown(f"{thing.name}: {thing.why.reason}", thing.why.settle or thing.name)
+        case Unknown():
+            return thing
+    return Unknown(f"{ast.unparse(given.node)} is not a number that is known")
 
 
 def place_of(given: Thunk | Unknown | None, applied: Applied | None, site: Site) -> Span:
