@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Dtype, Storage
+from trainlint.facts.precision import Compensation, Dtype, Optimizer, Storage
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -38,6 +38,7 @@ __all__ = [
     "Activation",
     "Alias",
     "ClassCut",
+    "Compensation",
     "Crash",
     "CtcLoss",
     "Dtype",
@@ -56,6 +57,7 @@ __all__ = [
     "Loss",
     "LossInput",
     "Metric",
+    "Optimizer",
     "Relabelling",
     "ReservedClass",
     "SentinelIndex",
