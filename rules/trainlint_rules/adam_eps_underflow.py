@@ -1,6 +1,36 @@
 """TL303: the epsilon of Adam is zero in float16.
 
-TODO
+Adam divides each step by ``sqrt(v) + eps``. With float16 weights its state is float16 as well, whose smallest number
+is 6e-8: an epsilon of 2**-25 (3e-8) or less, PyTorch's default of 1e-8 included, becomes 0.
+
+What it does. Where a gradient is 0 the first step divides 0 by 0, and the weight is NaN from then on. Where it is
+small, 1e-4 or less, its square is lost too, and the weight becomes infinite. RMSprop, Adagrad and NAdam divide the
+same way.
+
+To fix it, keep the weights in float32 and compute in float16 under ``torch.autocast``. A larger epsilon such as 1e-4
+avoids the division by zero, not the lost steps (TL301).
+
+Bad:
+
+    import torch
+    from torch import nn
+
+    model = nn.Linear(64, 10).half()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+
+Good:
+
+    import torch
+    from torch import nn
+
+    model = nn.Linear(64, 10)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+
+Severity. An error; a warning on one of several branches, and where a config that accelerate or a command line names
+may keep float32 weights.
+
+Silent for bfloat16, which holds 1e-8; for fused steps, which compute in float32; and where the format of the weights
+is not found.
 """
 
 from collections.abc import Iterator

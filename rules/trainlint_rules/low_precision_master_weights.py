@@ -1,6 +1,56 @@
 """TL301: weights of 16 bits are trained without anything that keeps what rounding loses.
 
-TODO
+``model.bfloat16()``, ``torch_dtype=torch.bfloat16`` and ``precision="bf16-true"`` store the weights in 16 bits, and
+the optimizer then works on these very numbers. A bfloat16 has 8 significant bits: between 0.5 and 1 its numbers lie
+1/256 apart, and whatever changes a weight by less than half of that changes nothing. Nothing adds up either: the next
+step starts from the same number.
+
+What it does. Weight decay multiplies each weight by ``1 - lr*wd``. Where ``lr*wd`` is below a quarter of the format's
+epsilon (1.95e-3 in bfloat16, 2.44e-4 in float16) the product rounds back to the weight, for every weight there is:
+300 steps of AdamW with a decay of 1 and of 0 end in the same bits. A step of Adam is about as long as the learning
+rate, so weights above a limit do not move at all: above 0.5 with 1e-3, above 0.0078 with 2e-5 (bfloat16). A small
+network after 600 steps at 1e-4: a loss of 2.22 with bfloat16 weights, 1.67 with float32 weights.
+
+``autocast`` and ``GradScaler`` do not change this: they choose in what a step is computed, not in what it is kept.
+
+To fix it, keep the weights in float32 and let ``torch.autocast`` (``bf16=True``, ``precision="bf16-mixed"``) compute
+in 16 bits, or shard float32 weights (FSDP casts them for the computation). Where memory allows no float32 weights,
+take an optimizer with stochastic rounding. Kahan summation saves the steps, not the decay.
+
+Bad:
+
+    import torch
+    from torch import nn
+
+    model = nn.Linear(64, 10)
+    model = model.to(torch.bfloat16)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1)
+
+Good:
+
+    import torch
+    from torch import nn
+
+    model = nn.Linear(64, 10)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1)
+
+    def loss(x, y):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            logits = model(x)
+        return nn.functional.cross_entropy(logits.float(), y)
+
+Severity. An error where the numbers prove it: the decay does nothing, or no weight above 1/16 can move. Else a
+warning: plain gradient descent, whose steps depend on the data; an open learning rate; one of several branches; a
+cast inside a training step; and where accelerate or a command line may bring a DeepSpeed or FSDP config that keeps a
+float32 copy.
+
+Reported at the optimizer, at the trainer that makes it, at the trainer whose precision decides it, or at the cast that
+stands inside a training step.
+
+Silent where the weights are made float32 again, or cast after the optimizer is made; for float32 adapters over a short
+base, quantised models, DeepSpeed and apex (they keep a float32 copy), stochastic rounding; for learning rates of 0.05
+and more unless the decay is lost; and where the format is not found (listed as not judged). Casts of a part of a model
+are not judged.
 """
 
 from collections.abc import Iterator
