@@ -266,7 +266,9 @@ OTHERS = (
 schedulefree 1.4.1, bitsandbytes, apex, DeepSpeed; ``transformers.AdamW`` ended with version 4."""
 
 OPTIMIZERS = {known.name: known for known in (*TORCH, *OTHERS)}
-WORDS = frozenset(known.signature.last for known in OPTIMIZERS.values()) | {"Optimizer"}
+WORDS = frozenset(known.signature.last for known in OPTIMIZERS.values())
+BASES = WORDS | {"Optimizer"}
+"""What a class of the project extends that is an optimizer."""
 
 SPELLINGS = {
     "bitsandbytes.optim.adamw": "bitsandbytes.optim", "bitsandbytes.optim.adam": "bitsandbytes.optim",

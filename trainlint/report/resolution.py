@@ -334,7 +334,8 @@ def _head(site: Site) -> tuple[str, str]:
     for fact in site.facts:
         if isinstance(fact, LossInput) and isinstance(fact.reaches, Activation):
             return fact.reaches.name, str(fact.classes or OPEN)
-    return OPEN, OPEN
+    missing = UNSEEN if all(isinstance(fact, Optimizer) for fact in site.facts) else OPEN
+    return missing, missing
 
 
 def _sentinel(site: Site) -> tuple[str, str]:

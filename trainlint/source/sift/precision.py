@@ -12,18 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OPTIMIZER = spelled(optimizers.WORDS)
+OWN = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)", re.MULTILINE)
+"""A class of the project is an optimizer."""
+
 TRAINER = re.compile(rb"Trainer\s*\(")
+TRAINED = (b"train_dataset", b"**")
+"""A trainer that trains is given data; behind the stars it may come from elsewhere."""
 STEP = re.compile(rb"def (?:compute_loss|training_step)\b")
 CASTS = (b".half", b".bfloat16", b".to")
 
 
 def _optimizer(data: bytes) -> bool:
-    """An optimizer is spelled, and something is given parameters."""
-    return holds(data, OPTIMIZER)
+    return holds(data, OPTIMIZER) or (b"Optimizer" in data and OWN.search(data) is not None)
 
 
 def _trainer(data: bytes) -> bool:
-    return b"Trainer" in data and TRAINER.search(data) is not None
+    return b"Trainer" in data and holds(data, TRAINED) and TRAINER.search(data) is not None
 
 
 def _engine(data: bytes) -> bool:

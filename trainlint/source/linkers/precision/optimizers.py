@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import Compensation, Dtype, Optimizer, Storage
-from trainlint.knowledge.optimizers import KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
+from trainlint.knowledge.optimizers import BASES, KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
 from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.knowledge.signature import Signature
 from trainlint.source import callers, objects
@@ -55,7 +55,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
             yield from (Site(each, where) for each, where in applications(world, module, node).items())
     for found in module.definitions.values():
         for each in found:
-            if isinstance(each, ast.ClassDef) and any(_last(base) in WORDS for base in each.bases):
+            if isinstance(each, ast.ClassDef) and any(_last(base) in BASES for base in each.bases):
                 yield from _made(world, module, each)
 
 

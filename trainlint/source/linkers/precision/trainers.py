@@ -25,7 +25,10 @@ FLAGS = "unless the command line names a DeepSpeed config, which keeps a float32
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
-    """The calls of what is named a trainer."""
+    """The calls of what is named a trainer, in files that give it data."""
+    text = "\n".join(module.rows)
+    if "train_dataset" not in text and "**" not in text:
+        return
     for node, word in named(module, lambda name: name.endswith("Trainer")):
         call = call_of(module, node)
         if call is not None and (word != "Trainer" or _is_given_a_model(call)):
