@@ -110,8 +110,10 @@ class _Search:
                 return self._whole(found)
         if self.world.budget.left < 0 or self.history.left <= 0:
             return _both(Unknown("too many lines run before this one"))
-        if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call) and self.model.arguments is not None:
+        if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call):
             return self._whole(self._made(self.model.node, self.model.frame))
+        if isinstance(self.model, Built) and isinstance(self.model.what, Class):
+            return self._whole(_built(self.world, self.model, frame, self.depth))
         return self._whole(_unseen(self.model))
 
     def _whole(self, found: Storage | Unknown | Weights) -> Weights:
@@ -340,8 +342,9 @@ def made(world: World, model: Thing, call: ast.Call, frame: Frame, depth: int = 
         return found or weights(world, world.evaluate(call.func.value, frame), call, frame)
     if word in precision.ADAPTING and call.args:
         return _adapted(world, call, frame)
-    if word in precision.LOADS:
-        return _loaded(world, call, frame)
+    if word in precision.LOADS and isinstance(call.func, ast.Attribute):
+        adapts = last(call.func.value).startswith("Peft") and bool(call.args)
+        return _adapted(world, call, frame) if adapts else _loaded(world, call, frame)
     if word in precision.KBIT:
         return Unknown("the weights are quantised")
     if isinstance(model, Built):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trainlint.facts import Compensation, Dtype, Optimizer, Storage
 from trainlint.knowledge.optimizers import BASES, KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
@@ -225,11 +225,8 @@ def _largest(world: World, found: Trained, known: Known, given: Arguments, name:
     return unknown or max((each for each in numbers if isinstance(each, Real)), key=lambda each: each.number)
 
 
-def _entry(world: World, group: ast.Dict, frame: Frame, name: str) -> Real | Unknown | None:
-    for key, value in zip(group.keys, group.values, strict=True):
-        if isinstance(key, ast.Constant) and key.value == name:
-            return real_of(world, Thunk(value, frame), NO_NUMBER)
-    return None
+def _entry(world: World, group: Mapping[str, ast.expr], frame: Frame, name: str) -> Real | Unknown | None:
+    return real_of(world, Thunk(group[name], frame), NO_NUMBER) if name in group else None
 
 
 def _second(world: World, known: Known, given: Arguments) -> Real | Unknown | None:
