@@ -32,9 +32,13 @@ from trainlint.facts import (
     Layer,
     Loss,
     LossInput,
+    Measured,
     Metric,
+    NewestBest,
+    Purpose,
     Relabelling,
     ReservedClass,
+    Selection,
     SentinelIndex,
     Service,
     StopCheck,
@@ -48,7 +52,23 @@ from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Real, Role, Step, Symbol, Table, Unknown, given, joined, taken
+from trainlint.value import (
+    Better,
+    Integer,
+    Measure,
+    Position,
+    Proof,
+    Real,
+    Role,
+    Score,
+    Step,
+    Symbol,
+    Table,
+    Unknown,
+    given,
+    joined,
+    taken,
+)
 
 __version__ = "0.1.0"
 
@@ -56,6 +76,7 @@ __all__ = [
     "END_TEXT_IDS",
     "Activation",
     "Alias",
+    "Better",
     "ClassCut",
     "Crash",
     "CtcLoss",
@@ -76,14 +97,20 @@ __all__ = [
     "Layer",
     "Loss",
     "LossInput",
+    "Measure",
+    "Measured",
     "Metric",
+    "NewestBest",
     "Position",
     "Proof",
+    "Purpose",
     "Real",
     "Relabelling",
     "ReservedClass",
     "Role",
     "Rule",
+    "Score",
+    "Selection",
     "SentinelIndex",
     "Service",
     "Severity",

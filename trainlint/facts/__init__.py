@@ -6,6 +6,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import Dtype, Storage
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -55,9 +56,13 @@ __all__ = [
     "Layer",
     "Loss",
     "LossInput",
+    "Measured",
     "Metric",
+    "NewestBest",
+    "Purpose",
     "Relabelling",
     "ReservedClass",
+    "Selection",
     "SentinelIndex",
     "Service",
     "StopCheck",
