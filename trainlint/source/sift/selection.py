@@ -11,21 +11,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCORES = "loss|acc|err|f1|iou|auc|wer|cer|dice|bleu|rouge|score|metric|map|ppl|perp|mse|mae|psnr|ssim|recall|prec|fid"
-RECORD_WORDS = (
-    rf"best|bst|lowest|highest|(?:min|max|prev|last|old|smallest|largest|top|optimal)\w*(?:{SCORES})|"
-    rf"(?:{SCORES})\w*(?:min|max|prev|opt)"
-)
+BESTS = (b"best", b"Best", b"BEST")
+EXTREMES = (b"lowest", b"highest", b"min_val", b"min_loss", b"loss_min", b"max_val", b"max_acc", b"prev_loss")
+RECORD_WORDS = "|".join(("best", *(word.decode() for word in EXTREMES)))
 RECORD = re.compile(RECORD_WORDS)
 """In lower case: what the best value so far is called."""
 
-COMPARED = re.compile(
-    rf"(?:{RECORD_WORDS})[\w.\[\]'\"() +\-*]{{0,80}}[<>]|[<>]=?[^\n<>]{{0,120}}(?:{RECORD_WORDS})".encode()
-)
+COMPARED = re.compile(rf"[<>].*(?:{RECORD_WORDS})|(?:{RECORD_WORDS}).*[<>]".encode())
 """In lower case, in one line: something is compared with a record."""
 
-STORES = (b"save", b"dump", b"state_dict", b"deepcopy", b"checkpoint", b"ckpt", b"snapshot")
-WAITS = (b"patience", b"early_stop", b"earlystop", b"counter", b"wait", b"no_improve", b"bad_epochs")
+KEEPING = (
+    b"save", b"Save", b"dump", b"state_dict", b"deepcopy", b"heckpoint", b"ckpt", b"snapshot", b"patience", b"early",
+    b"Early", b"counter", b"wait", b"no_improve", b"bad_epochs",
+)  # fmt: skip
 """What is done where a record is beaten, or is not."""
 
 CALLBACK = (b"ModelCheckpoint", b"EarlyStopping")
@@ -57,22 +55,28 @@ def _score(data: bytes) -> bool:
 
 
 def _plateau(data: bytes) -> bool:
-    return PLATEAU in data or STEPPED.search(data) is not None
+    if PLATEAU in data:
+        return True
+    return b".step(" in data and holds(data, (b"sched", b"plateau", b"lr_")) and STEPPED.search(data) is not None
 
 
 def _comparison(data: bytes) -> bool:
     """Something is compared with a record, and weights are kept or training is stopped."""
-    return holds(data, (b"best", b"lowest", b"highest", b"min", b"max", b"prev")) and chooses(data.lower())
+    return chooses(data)
 
 
 def chooses(data: bytes) -> bool:
-    """Whether a text in lower case compares with a record where something is kept or waited for."""
-    return holds(data, (*STORES, *WAITS)) and COMPARED.search(data) is not None
+    """Whether a text compares with a record where something is kept or waited for."""
+    if not holds(data, (*BESTS, *EXTREMES)) or not holds(data, KEEPING):
+        return False
+    compared = (line.lower() for line in data.splitlines() if b"<" in line or b">" in line)
+    return any(COMPARED.search(line) for line in compared)
 
 
 def _newest(data: bytes) -> bool:
     """Something that is trained here is saved as the best."""
-    return holds(data, (b"backward", b".fit(", b".train(")) and NEWEST.search(data.lower()) is not None
+    trained = holds(data, BESTS) and holds(data, (b"backward", b".fit(", b".train("))
+    return trained and NEWEST.search(data.lower()) is not None
 
 
 KINDS: tuple[Callable[[bytes], bool], ...] = (
