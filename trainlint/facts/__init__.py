@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Dtype, Storage
+from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -35,11 +35,13 @@ from trainlint.facts.targets import (
 from trainlint.facts.tool import Crash, Unreadable
 
 __all__ = [
+    "Accumulator",
     "Activation",
     "Alias",
     "ClassCut",
     "Crash",
     "CtcLoss",
+    "Device",
     "Dtype",
     "Embedding",
     "EmptyMean",
@@ -54,12 +56,14 @@ __all__ = [
     "LabelledLayer",
     "Layer",
     "Loss",
+    "LossArithmetic",
     "LossInput",
     "Metric",
     "Relabelling",
     "ReservedClass",
     "SentinelIndex",
     "Service",
+    "Spelling",
     "StopCheck",
     "Storage",
     "Targets",
