@@ -5,33 +5,8 @@ What mixed precision computes in 32 bits is the list of torch 2.13 (``autocast_m
 
 from __future__ import annotations
 
-FLOATS: dict[str, str] = {
-    "torch.float64": "float64",
-    "torch.double": "float64",
-    "torch.float32": "float32",
-    "torch.float": "float32",
-    "torch.bfloat16": "bfloat16",
-    "torch.float16": "float16",
-    "torch.half": "float16",
-}
-"""Formats by qualified name."""
-
-TYPES: dict[str, str] = {
-    "torch.DoubleTensor": "float64",
-    "torch.FloatTensor": "float32",
-    "torch.BFloat16Tensor": "bfloat16",
-    "torch.HalfTensor": "float16",
-    "torch.cuda.DoubleTensor": "float64",
-    "torch.cuda.FloatTensor": "float32",
-    "torch.cuda.BFloat16Tensor": "bfloat16",
-    "torch.cuda.HalfTensor": "float16",
-}
-"""Types of tensors, by name or by the string that ``type`` takes."""
-
-CASTS: dict[str, str] = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}
-"""Methods without arguments that cast."""
-
-CASTING = frozenset({*CASTS, "to", "type", "type_as"})
+CASTING = frozenset({"float", "double", "half", "bfloat16", "to", "type", "type_as"})
+"""Methods of tensors that cast, or may."""
 
 WITH_FORMAT = {"softmax": 3, "log_softmax": 3}
 """Functions of ``torch.nn.functional`` that cast before they compute, and the place of their ``dtype``; of torch's own

@@ -26,7 +26,18 @@ TWICE = Unknown("a part of the model is stored in another format than the model"
 MOST_FILES = 60
 """Files in which a mention of 16 bits is looked for."""
 
-CUDA = (".cuda(", "cuda:", '"cuda"', "'cuda'", "torch.cuda.", "nccl", "flash_attn", "bitsandbytes", "xformers", "triton")
+CUDA = (
+    ".cuda(",
+    "cuda:",
+    '"cuda"',
+    "'cuda'",
+    "torch.cuda.",
+    "nccl",
+    "flash_attn",
+    "bitsandbytes",
+    "xformers",
+    "triton",
+)
 OTHERS = ('"mps"', "'mps'", "torch.mps", "torch.xpu", '"xpu"', "torch_xla", "torch.hpu", "torch_npu")
 CPU = ('"cpu"', "'cpu'")
 

@@ -6,7 +6,9 @@ import ast
 from dataclasses import replace
 
 from trainlint.facts import Dtype
-from trainlint.knowledge.formats import CASTING, CASTS, FLOATS, MIXING, PROMOTED, TYPES
+from trainlint.knowledge.formats import CASTING, MIXING, PROMOTED
+from trainlint.knowledge.precision import CASTS
+from trainlint.source.dtypes import dtype
 from trainlint.source.things import (
     Arguments,
     Built,
@@ -42,13 +44,12 @@ def put(thing: Thing, format: Format | None) -> Thing:
 def named(world: World, given: Thunk) -> Dtype | Unknown | None:
     """The format that an argument names; None where it is a device, or nothing."""
     thing = world.force(given)
+    found = dtype(thing)
+    if found is not None:
+        return found
     match thing:
-        case External(name=name) if name in FLOATS or name in TYPES:
-            return Dtype(FLOATS.get(name) or TYPES[name])
         case External(name=name) if name.startswith("torch."):
             return Unknown(f"{name} is no format of fractions")
-        case Constant(value=str(text)) if text in TYPES:
-            return Dtype(TYPES[text])
         case Constant() | Integer() | Built():
             return None
     text = given.frame.step(given.node).text if given.known is None else getattr(thing, "name", "")
@@ -95,8 +96,8 @@ def softened(world: World, given: Thunk | None, tensor: Tensor, node: ast.AST, f
     """A tensor behind a softmax that was told to compute in a format, or was not."""
     format = tensor.format
     if given is not None:
-        dtype = named(world, given)
-        format = Cast(dtype, (frame.step(node),)) if dtype is not None and isinstance(node, ast.expr) else format
+        wanted = named(world, given)
+        format = Cast(wanted, (frame.step(node),)) if wanted is not None and isinstance(node, ast.expr) else format
     return replace(tensor, format=format, softened=Softened(format, node, frame))
 
 
@@ -127,9 +128,9 @@ def _cast(
     for each in arguments:
         thing = world.force(each)
         format = known(thing.thing if isinstance(thing, Method) and thing.name == "dtype" else thing)
-        dtype = named(world, each) if format is None else None
-        if format is not None or dtype is not None:
-            return format if format is not None else Cast(dtype or MIXED, steps)
+        wanted = named(world, each) if format is None else None
+        if format is not None or wanted is not None:
+            return format if format is not None else Cast(wanted or MIXED, steps)
         if isinstance(thing, Tensor) or name == "type_as":
             return Cast(Unknown(f"{frame.step(node).text} casts to the format of something open"), steps)
     return before

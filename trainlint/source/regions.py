@@ -39,10 +39,10 @@ def levels(world: World, node: ast.AST, frame: Frame) -> Iterator[tuple[ast.AST,
     for _ in range(MOST_CALLS):
         frame = _whole(frame)
         yield node, frame
-        entered = frame if frame.caller is not None else callers.entered(world, frame)
-        if entered is None or entered.caller is None:
+        entered = frame if frame.entry is not None else callers.entered(world, frame)
+        if entered is None or entered.entry is None:
             return
-        node, frame = entered.caller
+        node, frame = entered.entry
 
 
 def around(world: World, node: ast.AST, frame: Frame) -> Region | Unknown | None:

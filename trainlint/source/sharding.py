@@ -104,9 +104,7 @@ def _format(world: World, sharding: Sharding) -> Storage | Unknown | None:
     return Unknown(OPEN, word)
 
 
-def _of_policy(
-    world: World, policy: Built, places: tuple[str, ...], sharding: Sharding
-) -> Storage | Unknown | None:
+def _of_policy(world: World, policy: Built, places: tuple[str, ...], sharding: Sharding) -> Storage | Unknown | None:
     for name in ("output_dtype", "param_dtype"):
         given = argument(policy.arguments, places, name)
         if isinstance(given, Unknown):
@@ -120,7 +118,9 @@ def _of_policy(
 
 def _of_engine(world: World, sharding: Sharding) -> Storage | Unknown | None:
     """``{"bf16": {"enabled": True}}``: the engine casts the model, and nothing casts what it puts out."""
-    given = next((sharding.given.keywords[key] for key in ("config", "config_params") if key in sharding.given.keywords), None)
+    given = next(
+        (sharding.given.keywords[key] for key in ("config", "config_params") if key in sharding.given.keywords), None
+    )
     inner = world.beneath(Path())
     config = inner.force(given) if given is not None else None
     if not isinstance(config, Entries) or not config.whole:
