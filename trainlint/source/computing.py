@@ -6,15 +6,13 @@ A format in, or a line; out, the format in which it is there, and whether anythi
 from __future__ import annotations
 
 import ast
-import os.path
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.facts import Device, Dtype, Storage
 from trainlint.knowledge.formats import FRAMEWORKS, WORDS
 from trainlint.source import callers, regions, sharding
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module
-from trainlint.source.text import Fault
 from trainlint.source.things import Built, Cast, External, Format, Frame, Made, Opaque, Thing
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
@@ -22,6 +20,9 @@ from trainlint.value import Step, Unknown
 NOT_FOLLOWED = Unknown("the format of the logits is not followed")
 PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes behind the layer")
 TWICE = Unknown("a part of the model is stored in another format than the model")
+
+UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
+"""Precisions of Accelerate and Lightning that open no region."""
 
 MOST_FILES = 60
 """Files in which a mention of 16 bits is looked for."""
@@ -99,14 +100,14 @@ def _models(world: World, made: Made) -> Iterator[tuple[Thing, ast.AST, Frame]]:
         yield outermost, frame.function, frame
 
 
+def mentioned(world: World) -> bool:
+    """Whether any file of the project mentions 16 bits: the whole question is put only there."""
+    return any(world.workspace.said(word) for word in WORDS)
+
+
 def mentions(world: World, modules: Iterable[Module]) -> bool:
     """Whether these files, or files of the project that they import, mention 16 bits."""
-    return any(_mentioned(world, module) for module in _reach(world, modules))
-
-
-def _mentioned(world: World, module: Module) -> bool:
-    data = world.workspace.data(module.path)
-    return not isinstance(data, Fault) and any(word.encode() in data for word in WORDS)
+    return any(world.workspace.holds(module.path, word) for module in _reach(world, modules) for word in WORDS)
 
 
 def _reach(world: World, modules: Iterable[Module]) -> list[Module]:
@@ -129,26 +130,33 @@ def _imported(world: World, module: Module) -> Iterator[Module]:
             yield other
 
 
-def by_framework(world: World, near: str) -> Unknown | None:
-    """Why a library may cast, or open a region, around the lines of a project: its trainer, its accelerator."""
+def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
+    """Why a library may cast, or open a region, around lines of these files: its trainer, its accelerator."""
+    paths = {module.path for module in modules}
     for word in FRAMEWORKS:
-        for module in world.workspace.mentions(word, near):
-            if not module.is_test and any(word == name or name.endswith(word) for name in module.loads):
-                found = _unless_plain(world, module, word)
-                if found is not None:
-                    return found
+        for module in world.workspace.mentions(word, modules[0].path):
+            leads = not module.is_test and paths & {each.path for each in _reach(world, [module])}
+            found = _opening(world, module, word) if leads else None
+            if found is not None:
+                return found
     return None
 
 
-def _unless_plain(world: World, module: Module, word: str) -> Unknown | None:
+def _opening(world: World, module: Module, word: str) -> Unknown | None:
     for name in [name for name in module.loads if name.endswith(word)]:
         for node in module.loads[name]:
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 thing = world.apart().evaluate(node, world.open_frame(module, call))
-                if isinstance(thing, External):
+                if isinstance(thing, External) and not _is_plain(call):
                     return Unknown(f"{name} may open a region of mixed precision around the loss", name)
     return None
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """Whether a trainer or an accelerator is told by a constant to compute in the format of the weights."""
+    told = [each.value for each in call.keywords if each.arg in ("mixed_precision", "precision")]
+    return any(isinstance(each, ast.Constant) and str(each.value) in UNMIXED for each in told)
 
 
 def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tuple[Step, ...]]:
@@ -166,9 +174,3 @@ def _line(module: Module, row: int, line: str) -> Step:
     marker = ast.Constant(None, lineno=row, col_offset=len(line) - len(line.lstrip()), end_lineno=row)
     marker.end_col_offset = len(line.rstrip())
     return module.step(marker)
-
-
-def is_near(path: str, other: str) -> bool:
-    """Whether two files lie in one folder, or one below the other."""
-    first, second = os.path.dirname(path), os.path.dirname(other)
-    return first == second or first.startswith(os.path.join(second, "")) or second.startswith(os.path.join(first, ""))

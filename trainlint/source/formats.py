@@ -83,6 +83,12 @@ def combined(result: Thing, left: Thing, right: Thing) -> Thing:
     return put(result, _mixed(known(first), [second]))
 
 
+def inside(thing: Thing, whole: Made) -> Thing:
+    """What a part of a module made is made by the module as a whole."""
+    part = known(thing)
+    return put(thing, replace(whole, promoted=part.promoted)) if isinstance(part, Made) else thing
+
+
 def product(thing: Thing, node: ast.AST, frame: Frame, *operands: Thing) -> Thing:
     """A product of matrices: in the format of what went in, unless a region decides."""
     if not isinstance(thing, Tensor):

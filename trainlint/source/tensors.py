@@ -384,7 +384,7 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
             passed = formats.softened(world, None, passed, node, frame)
         return formats.after(world, built.name, Arguments(), node, frame, before, passed)
     if name == "torch.nn.Sequential":
-        return _through(world, built, given, node, frame)
+        return formats.inside(_through(world, built, given, node, frame), Made(built, node, frame))
     if name == "torch.nn.Embedding":
         return Tensor(Unknown("an embedding makes it"))
     found = factories.apply(world, built, given, node, frame)
