@@ -60,7 +60,7 @@ def class_dim_layout(loss: LossArithmetic) -> Iterator[Finding]:
     margin = Dtype.FLOAT32.significand * math.log(2) - math.log(loss.classes - 1)
     yield Finding(
         loss.call,
-        f"{loss.function} adds {loss.classes} classes one by one in float32 on the CPU: classes with a low number get no"
+        f"{loss.function} adds {loss.classes} classes one by one in float32 on the CPU: those with a low number get no"
         f" gradient from a margin of {margin:.1f} on",
         "with the classes last, every class goes on to 16",
         loss.hints,

@@ -2,13 +2,13 @@
 
 A chunked loss never holds all logits: it goes through the rows in pieces and adds the gradient of the head's weight up,
 piece by piece. Liger's ``LigerFusedLinearCrossEntropyLoss`` does that in the format of the weight unless
-``accum_dtype`` says otherwise, Apple's ``linear_cross_entropy`` unless ``accum_c_fp32=True`` does, and PyTorch's own
-where its options name a policy without ``acc_dtype``. A model that is stored in bfloat16 then adds in 8 bits.
+``accum_dtype`` says otherwise, Apple's ``linear_cross_entropy`` unless ``accum_c_fp32=True`` does. A model that is
+stored in bfloat16 then adds in 8 bits.
 
-What it does. A sum of n equal pieces in bfloat16 stops growing when one piece is less than half a step of the sum: with
-256 pieces, at the latest. The gradient of the head becomes too small, the more so the longer the sequences and the
-smaller the pieces, and frequent tokens, whose pieces all have one sign, lose most. Nothing is seen in the loss itself,
-which is added up in float32.
+What it does. A sum of equal pieces in bfloat16 stops growing at 256 of them, because one piece is then less than half
+a step of the sum; in float16 at 2048. The gradient of the head becomes too small, the more so the longer the sequences
+and the more pieces there are, and frequent tokens, whose pieces all have one sign, lose most. Nothing is seen in the
+loss itself, which is added up in float32.
 
 To fix it, give the loss a wide accumulator: one buffer as large as the head, in float32. Both libraries recommend it
 for large vocabularies and long sequences. A copy of the weights in float32 does not help here: the pieces are lost

@@ -1,7 +1,7 @@
 """Losses that never hold all logits, and add up the gradient of the head's weight piece by piece.
 
-As in liger-kernel 0.8.2 (``accum_dtype`` since 0.6.2; before, always the format of the weight), cut-cross-entropy 25.5
-and torch 2.13, whose options add up in float32 unless a policy is chosen by name.
+As in liger-kernel 0.8.2 (``accum_dtype`` since 0.6.2; before, always the format of the weight) and cut-cross-entropy
+25.5 (``accum_c_fp32`` since 25.3). The chunks of torch's own ``linear_cross_entropy`` are added up in float32.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ class Accumulator:
     """One loss: its parameters, which of them says the format of the sum, and where it is given the weight.
 
     ``is_switch`` says that the parameter is on or off, ``exempting`` are parameters by which another implementation is
-    chosen, unless they have one of ``defaults``. ``options`` is the parameter that takes an object of options, whose
-    parameters are ``of_options``.
+    chosen, unless they have one of ``defaults``.
     """
 
     name: str
@@ -25,8 +24,6 @@ class Accumulator:
     is_switch: bool = False
     exempting: tuple[str, ...] = ()
     defaults: tuple[str, ...] = ()
-    options: str = ""
-    of_options: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:
@@ -42,14 +39,22 @@ class Accumulator:
 _LIGER = "liger_kernel.transformers"
 _FIRST = ("ignore_index", "softcap", "reduction", "shift")
 _LAST = ("filter_eps", "accum_e_fp32", "accum_c_fp32", "filter_e_grad", "filter_c_grad", "impl")
-_OPTIONS = ("allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy", "acc_dtype")
 
 ACCUMULATORS = (
     Accumulator(
         f"{_LIGER}.LigerFusedLinearCrossEntropyLoss",
         (
-            "ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction", "softcap",
-            "return_z_loss", "accum_dtype", "use_token_scaling", "return_token_accuracy", "return_predicted_tokens",
+            "ce_weight",
+            "ignore_index",
+            "lse_square_scale",
+            "label_smoothing",
+            "reduction",
+            "softcap",
+            "return_z_loss",
+            "accum_dtype",
+            "use_token_scaling",
+            "return_token_accuracy",
+            "return_predicted_tokens",
         ),
         "accum_dtype",
         (0, "lin_weight"),
@@ -57,8 +62,18 @@ ACCUMULATORS = (
     Accumulator(
         f"{_LIGER}.functional.liger_fused_linear_cross_entropy",
         (
-            "input", "weight", "target", "bias", "ce_weight", "ignore_index", "lse_square_scale", "label_smoothing",
-            "reduction", "softcap", "return_z_loss", "accum_dtype",
+            "input",
+            "weight",
+            "target",
+            "bias",
+            "ce_weight",
+            "ignore_index",
+            "lse_square_scale",
+            "label_smoothing",
+            "reduction",
+            "softcap",
+            "return_z_loss",
+            "accum_dtype",
         ),
         "accum_dtype",
         (1, "weight"),
@@ -81,14 +96,6 @@ ACCUMULATORS = (
         exempting=("impl",),
         defaults=("cce",),
     ),
-    Accumulator(
-        "torch.nn.functional.linear_cross_entropy",
-        ("input", "linear_weight", "target"),
-        "acc_dtype",
-        (1, "linear_weight"),
-        options="options",
-        of_options=_OPTIONS,
-    ),
-)  # fmt: skip
+)
 
 KNOWN = {known.name: known for known in ACCUMULATORS}

@@ -1,4 +1,4 @@
-"""In which numbers a tensor reaches a line: its casts, the regions around what made it, the models that it went through.
+"""In which numbers a tensor reaches a line: its casts, the regions around what made it, the models it went through.
 
 A format in, or a line; out, the format in which it is there, and whether anything in reach mentions 16 bits at all.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.facts import Device, Dtype, Storage
 from trainlint.knowledge.formats import FRAMEWORKS, WORDS
-from trainlint.source import callers, regions, sharding
+from trainlint.source import callers, regions, sharding, trainers
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Cast, External, Format, Frame, Made, Opaque, Thing
@@ -70,6 +70,9 @@ def _of_made(world: World, made: Made) -> Storage | Unknown:
 
 def _of_models(world: World, made: Made) -> Storage | Unknown:
     """The format of the models that a tensor came out of: the outer one's, unless a part of it says otherwise."""
+    stored = _by_trainer(world, made)
+    if stored is not None:
+        return stored
     found: Storage | Unknown = NOT_FOLLOWED
     for model, node, frame in reversed([*_models(world, made)]):
         stored = _computed(world, model, node, frame)
@@ -78,6 +81,13 @@ def _of_models(world: World, made: Made) -> Storage | Unknown:
         elif isinstance(stored, Storage) and (stored.dtype.is_short or (found.dtype.is_short and stored.evidence)):
             return stored if stored.dtype.is_short else TWICE
     return found
+
+
+def _by_trainer(world: World, made: Made) -> Storage | Unknown | None:
+    """The format in which a trainer of a library stores the module whose method made a tensor."""
+    *_, (_, frame) = regions.levels(world, made.node, made.frame)
+    told = trainers.precision(world, frame)
+    return told if told is None or isinstance(told, Unknown) else told.storage
 
 
 def _computed(world: World, model: Thing, node: ast.AST, frame: Frame) -> Storage | Unknown:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from trainlint.facts import Device, Dtype
 from trainlint.knowledge.formats import AUTOCAST, DEFAULT_FORMATS, NO_REGION
-from trainlint.source import callers, formats
+from trainlint.source import callers, formats, trainers
 from trainlint.source.names import reaching
 from trainlint.source.summary import dotted
 from trainlint.source.things import Built, Constant, External, Frame, Function, Opaque, Thing, Thunk
@@ -47,12 +47,22 @@ def levels(world: World, node: ast.AST, frame: Frame) -> Iterator[tuple[ast.AST,
 
 def around(world: World, node: ast.AST, frame: Frame) -> Region | Unknown | None:
     """The innermost region around a line, calls included; Unknown where something may be one, None without any."""
+    outermost = frame
     for inner, where in levels(world, node, frame):
+        outermost = where
         for expression in _contexts(inner, where):
             found = _region(world, expression, where)
             if found is not None:
                 return None if found is OFF else found
-    return None
+    return _by_trainer(world, outermost)
+
+
+def _by_trainer(world: World, frame: Frame) -> Region | Unknown | None:
+    """The region that a trainer of a library opens around a method which only it calls."""
+    told = trainers.precision(world, frame)
+    if told is None or isinstance(told, Unknown) or told.mixed is None:
+        return told if isinstance(told, Unknown) else None
+    return Region(told.device, told.mixed, told.step, told.node)
 
 
 def compiled(world: World, node: ast.AST, frame: Frame) -> bool:

@@ -25,7 +25,7 @@ from trainlint.source.linkers.site import (
 )
 from trainlint.source.linkers.upcasts.arithmetic import modules
 from trainlint.source.summary import Module
-from trainlint.source.things import Arguments, Built, Constant, External, Made, Method, Tensor, Thing, Thunk
+from trainlint.source.things import Arguments, Constant, Made, Method, Tensor, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Unknown
 
@@ -75,8 +75,6 @@ ELSEWHERE = Unknown("another implementation is chosen, which adds nothing up in 
 
 def _told(world: World, contract: Contract, given: Arguments) -> tuple[Dtype | Unknown | None, Thunk | None]:
     """The format that a loss is told, None if it takes that of the weights; and the argument that says so."""
-    if contract.options:
-        return _by_options(world, contract, given)
     for name in contract.exempting:
         other = argument(given, contract.parameters, name)
         if isinstance(other, Thunk) and not _is_default(world.force(other), contract):
@@ -96,25 +94,6 @@ def _format(world: World, given: Thunk, contract: Contract) -> Dtype | Unknown |
             return Dtype.FLOAT32
     found = formats.named(world, given)
     return found if found is not None else Unknown(f"{contract.parameter} is open", contract.parameter)
-
-
-def _by_options(world: World, contract: Contract, given: Arguments) -> tuple[Dtype | Unknown | None, Thunk | None]:
-    """``LinearCrossEntropyOptions``: any policy but the automatic one adds up in the format of the input."""
-    found = argument(given, contract.parameters, contract.options)
-    thing = world.force(found) if isinstance(found, Thunk) else None
-    if not isinstance(found, Thunk) or not isinstance(thing, Built) or not isinstance(thing.what, External):
-        return ELSEWHERE, None
-    made = thing.arguments or Arguments()
-    told = argument(made, contract.of_options, contract.parameter)
-    if isinstance(told, Thunk):
-        wanted = _format(world, told, contract)
-        if wanted is not None:
-            return wanted, told
-    policy = argument(made, contract.of_options, "acc_policy")
-    known = world.force(policy) if isinstance(policy, Thunk) else policy
-    if known is None or (isinstance(known, Constant) and known.value == "auto"):
-        return ELSEWHERE, None
-    return (None if isinstance(known, Constant) else Unknown("the policy is open", "acc_policy")), found
 
 
 def _is_default(thing: Thing, contract: Contract) -> bool:

@@ -38,6 +38,7 @@ WORDS = frozenset(name.rpartition(".")[2] for name in KNOWN)
 PLAIN = Storage(Dtype.FLOAT32)
 """Where nothing in reach mentions 16 bits, PyTorch's own default is what is computed in."""
 
+MOVING = ("transpose", "permute", "movedim", "swapaxes", "rearrange", "mT")
 NOT_SOFTENED = Unknown("what made the log-probabilities is not followed")
 
 
@@ -58,7 +59,7 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     if known is None or _is_construction(known) or not trains(site.module, site.call):
         return
     given = passed(known, 0, ("input",))
-    if not computing.mentioned(world) and not may_be_spatial(site.module):
+    if not computing.mentioned(world) and not may_be_spatial(site):
         yield _fact(site, known, _spelling(known), PLAIN)
         return
     thing = world.force(given) if isinstance(given, Thunk) else given or Unknown("the input is not passed")
@@ -70,7 +71,7 @@ def judged(world: World, site: Site, frame: Frame, known: Applied, thing: Thing)
     spelling, format, place = _computed(known, thing, site, frame)
     logits = logits_of(world, site, format, thing)
     fact = _fact(site, known, spelling, logits, smoothed=_is_smoothed(world, known), thing=thing)
-    return fact if is_plain(logits) else placed(world, fact, site, place)
+    return fact if is_plain(logits) and not fact.spatial else placed(world, fact, site, place)
 
 
 def logits_of(world: World, site: Site, format: Format | Unknown | None, thing: Thing) -> Storage | Unknown:
@@ -110,9 +111,11 @@ def modules(world: World, site: Site) -> list[Module]:
     return [module for module in found if not isinstance(module, Fault)]
 
 
-def may_be_spatial(module: Module) -> bool:
-    """Whether a file moves dimensions about, so that classes may come to stand in the second one."""
-    return any(word in module.loads for word in ("transpose", "permute", "movedim", "swapaxes"))
+def may_be_spatial(site: Site) -> bool:
+    """Whether the function of a loss moves dimensions about, so that classes may come to stand in the second one."""
+    words = [word for word in MOVING if word in site.module.loads]
+    scope = site.module.scope(site.node)
+    return any(site.module.scope(node) is scope for word in words for node in site.module.loads[word])
 
 
 def _computed(

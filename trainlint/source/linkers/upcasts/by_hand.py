@@ -22,9 +22,10 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     for word in SUMS:
         for node in module.loads.get(word, ()):
             call, scope = call_of(module, node), module.scope(node)
-            if call is not None and isinstance(scope, ast.FunctionDef) and _is_loss(module, scope):
-                if _picks(module, scope) and not _is_handed_on(module, call):
-                    yield Site(call, module)
+            if call is None or not isinstance(scope, ast.FunctionDef) or _is_handed_on(module, call):
+                continue
+            if _is_loss(module, scope) and _picks(module, scope):
+                yield Site(call, module)
 
 
 def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
