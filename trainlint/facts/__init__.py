@@ -4,6 +4,7 @@ An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule
 hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
+from trainlint.facts.copies import KeptWeights, Sharing
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
 from trainlint.facts.targets import (
@@ -51,6 +52,7 @@ __all__ = [
     "Form",
     "Ids",
     "Job",
+    "KeptWeights",
     "LabelMask",
     "LabelShift",
     "LabelledLayer",
@@ -63,6 +65,7 @@ __all__ = [
     "ReservedClass",
     "SentinelIndex",
     "Service",
+    "Sharing",
     "Spelling",
     "StopCheck",
     "Storage",
