@@ -7,6 +7,6 @@ path that leads to the site.
 Each family has a folder, whose table says what is done there in words.
 """
 
-from trainlint.source.linkers import selection, targets
+from trainlint.source.linkers import copies, selection, targets, upcasts
 
-LINKERS = (*targets.LINKERS, *selection.LINKERS)
+LINKERS = (*targets.LINKERS, *upcasts.LINKERS, *copies.LINKERS, *selection.LINKERS)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from trainlint.facts import Fact, Purpose, Selection
 from trainlint.source import callers
+from trainlint.source.linkers.copies.rounds import is_anew
 from trainlint.source.linkers.selection import beside, saves
 from trainlint.source.linkers.selection.choices import Choice, choice, choices
 from trainlint.source.linkers.selection.endings import around, endings
@@ -18,13 +19,12 @@ from trainlint.source.linkers.selection.measures import (
     decided,
     innermost_loop,
     measured,
-    own_statements,
     readings,
 )
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.names import statement, truth
 from trainlint.source.sift.selection import chooses
-from trainlint.source.summary import Module, last
+from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Frame
 from trainlint.source.world import World
 from trainlint.span import Span
@@ -142,7 +142,7 @@ def _in_company(world: World, each: Choice, known: Selection, chain: tuple[Readi
     measured = known.measured
     if isinstance(measured, Unknown) or not measured.is_loss or known.wins is not Better.LOWER:
         return replace(known, kept=kept)
-    if _is_search(module, each):
+    if _is_search(world, module, each):
         return replace(known, kept=(module.step(each.compare),))
     top = chain[0]
     return replace(
@@ -161,13 +161,13 @@ def _calling(world: World, module: Module, node: ast.AST) -> Iterator[Module]:
         yield from (caller.module for caller in callers.callers_of(world, module, scope))
 
 
-def _is_search(module: Module, each: Choice) -> bool:
+def _is_search(world: World, module: Module, each: Choice) -> bool:
     """Whether the loop around a choice makes a new model in each turn: it searches for settings."""
     loop = innermost_loop(module, each.compare)
-    names = {last(node) for block in each.winning for node in ast.walk(block) if isinstance(node, ast.Name)}
-    for node in own_statements(loop) if loop is not None else ():
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            made = {last(target) for target in node.targets}
-            if made & names and last(node.value.func)[:1].isupper() and saves.MODEL.search(" ".join(made)):
-                return True
-    return False
+    if loop is None:
+        return False
+    kept = [node for holder in saves.kept_in(module, list(each.winning)) for node in ast.walk(holder)]
+    read = (node for node in kept if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load))
+    names = {dotted(node) for node in read}
+    models = sorted(name for name in names if name and saves.MODEL.search(name.rpartition(".")[2]))
+    return any(is_anew(world, module, loop, model) for model in models if model.rpartition(".")[2] != "state_dict")
