@@ -17,6 +17,7 @@ from functools import cache, reduce
 from trainlint import config
 from trainlint.config import Settings
 from trainlint.facts import Crash, CtcLoss, Fact, Facts, LabelMask, Loss, LossInput, Metric, Optimizer, Unjudged
+from trainlint.facts import Selection as ModelSelection
 from trainlint.finding import Finding, Severity
 from trainlint.lint import lint
 from trainlint.report import INPUTS, OPTIMIZERS, Report, Tally, filename
@@ -36,6 +37,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     "metrics": ((Metric,), Severity.NOTE),
     "label masks": ((LabelMask,), Severity.WARNING),
     INPUTS: ((LossInput,), Severity.WARNING),
+    "checkpoints": ((ModelSelection,), Severity.WARNING),
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
