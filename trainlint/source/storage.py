@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
@@ -29,7 +30,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import Path, World, quietly
+from trainlint.source.world import Impossible, Path, World, quietly
 from trainlint.value import Step, Unknown
 
 DEEPEST = 6
@@ -73,9 +74,11 @@ class _Search:
     holders: tuple[Thing, ...] = ()
 
     def _walk(self) -> History:
-        """A walk that asks first, on a path of its own, whether a call is of concern."""
-        quiet = self.world.beneath(Path())
+        """A walk that asks first, on a path of its own, whether a call is of concern; a part is looked at as it is."""
         walk = History(self.world, says, lambda call, frame: self._concerns(self.world, call, frame))
+        if self.depth:
+            return walk
+        quiet = self.world.beneath(Path())
         return walk.asking(History(quiet, says, lambda call, frame: self._concerns(quiet, call, frame)))
 
     def inside(self) -> Storage | Unknown | None:
@@ -477,6 +480,8 @@ def _of_project(world: World, model: Built, depth: int) -> Storage | Unknown:
 
     On a path of its own first: where nothing is short there, its tests are no forks.
     """
+    if depth:
+        return _composed(world, model, depth)
     quiet = quietly(world, lambda inner: _composed(inner, model, depth))
     is_short = isinstance(quiet, Storage) and quiet.dtype.is_short
     return quiet if quiet is not None and not is_short else _composed(world, model, depth)
@@ -494,7 +499,8 @@ def _composed(world: World, model: Built, depth: int) -> Storage | Unknown:
         for node in ast.walk(function):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
-                    parts.append((world.attribute(model, target.attr), frame))
+                    with suppress(Impossible):  # Another arm makes it.
+                        parts.append((world.attribute(model, target.attr), frame))
     return _together(world, model, parts, depth)
 
 
