@@ -36,6 +36,7 @@ from trainlint.value import Step, Unknown
 DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
 
+COPIED = Unknown("the model is copied, and which of the two is cast is not followed")
 DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
 ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
 """Methods that hand out the parts of a module one by one."""
@@ -141,11 +142,13 @@ class _Search:
         word = last(call.func)
         if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
             return _may_cast(call) and self._role(world, call.func.value, frame) != ""
+        if isinstance(call.func, ast.Attribute) and word in precision.ADAPTERS:
+            return self._role(world, call.func.value, frame) != ""
         if word in precision.TRAINED_CASTS or word in precision.PREPARERS:
             return any(self._is_in(world, each, frame) for each in _given(call))
         replaced = _replaced_part(frame.module, call)
         if replaced is not None:
-            return self._role(world, replaced, frame) != "" and _is_layer(world.evaluate(call, frame))
+            return self._is_model(world.evaluate(replaced, frame)) and _is_layer(world.evaluate(call, frame))
         return False
 
     def _is_in(self, world: World, node: ast.expr, frame: Frame) -> bool:
@@ -158,6 +161,8 @@ class _Search:
 
     def _role(self, world: World, node: ast.expr, frame: Frame) -> str:
         """What an expression stands for: the whole model, one of its parts, or neither."""
+        if any(last(each.func) == "deepcopy" for each in ast.walk(node) if isinstance(each, ast.Call)):
+            return ""
         thing = world.evaluate(node, frame)
         if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
             return "whole"
@@ -187,7 +192,10 @@ class _Search:
             return None
         if word in precision.PREPARERS:
             return self._prepared(node, frame)
-        if _replaced_part(frame.module, node) is not None:
+        if word in precision.ADAPTERS:
+            self.trained = self.trained or Unknown("in which format PEFT makes adapters depends on its version")
+            return None
+        if _replaced_part(frame.module, node) is not None and not is_cast(node):
             self.parts.append((frame.step(node), Dtype.FLOAT32))
             return None
         return self._cast(node, frame)
@@ -200,9 +208,23 @@ class _Search:
         if found is None:
             return None
         if self._role(self.world, call.func.value, frame) == "whole":
-            return found
+            return COPIED if self._is_copied(frame) else found
         self.parts.append((frame.step(call), found.dtype if isinstance(found, Storage) else None))
         return None
+
+    def _is_copied(self, frame: Frame) -> bool:
+        """Whether the file that casts also copies the model: both go by one identity here."""
+        for node in frame.module.loads.get("deepcopy", ()):
+            call = frame.module.parents.get(node)
+            if isinstance(call, ast.Call) and call.func is node and call.args:
+                home = (
+                    frame if frame.module.scope(call) is frame.function else self.world.open_frame(frame.module, call)
+                )
+                if self._is_model(self.world.apart().evaluate(call.args[0], home)) or self._is_model(
+                    self.world.evaluate(call.args[0], home)
+                ):
+                    return True
+        return False
 
     def _loop(self, loop: ast.For, frame: Frame) -> Storage | Unknown | None:
         """``for p in model.parameters(): p.data = p.data.half()``."""
@@ -246,7 +268,10 @@ def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unkno
 
 def _replaced_part(module: Module, call: ast.Call) -> ast.expr | None:
     """``model.head = nn.Linear(...)``: the model whose part a call replaces."""
-    match module.parents.get(call):
+    holder = module.parents.get(call)
+    while isinstance(holder, ast.Attribute | ast.Call):
+        holder = module.parents.get(holder)
+    match holder:
         case ast.Assign(targets=[ast.Attribute(value=owner)]):
             return owner
     return None
