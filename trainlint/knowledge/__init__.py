@@ -5,11 +5,13 @@ One module per library. A callable is known by its qualified name; ``canonical``
 
 from __future__ import annotations
 
-from trainlint.knowledge import activations, losses, metrics, torch, torchvision, transformers
+from trainlint.knowledge import activations, losses, metrics, torch, torchtext, torchvision, transformers
 from trainlint.knowledge.signature import Signature
 
 SIGNATURES: dict[str, Signature] = {
-    known.name: known for table in (torch.SIGNATURES, metrics.SIGNATURES, losses.SIGNATURES) for known in table
+    known.name: known
+    for table in (torch.SIGNATURES, metrics.SIGNATURES, losses.SIGNATURES, torchtext.SIGNATURES)
+    for known in table
 }
 
 
@@ -30,5 +32,5 @@ def canonical(name: str) -> str:
 
 
 __all__ = [
-    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchvision", "transformers",
+    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchtext", "torchvision", "transformers",
 ]  # fmt: skip

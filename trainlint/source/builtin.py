@@ -12,7 +12,7 @@ from trainlint.knowledge.roles import roles
 from trainlint.source import arithmetic, objects, second
 from trainlint.source.activations import along
 from trainlint.source.binding import argument
-from trainlint.source.names import final, reaching
+from trainlint.source.binding import written as written_under
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments,
@@ -835,17 +835,11 @@ def formed(form: TupleClass, given: Arguments, node: ast.AST, frame: Frame) -> T
 
 def _written(world: World, entries: Entries, wanted: object) -> Thing | None:
     """What the last write that reaches the reading put under a key."""
-    for later in entries.later:
-        if wanted in later.keys:
-            frame, path = later.frame, f"{later.name}.[{wanted!r}]"
-            scope = frame.function or frame.module.tree
-            if later.use is not None:
-                found = reaching(world, path, later.use, frame)
-            else:
-                found = final(world, path, scope.body, frame) if isinstance(scope.body, list) else None
-            if found is not None and found.name == path:
-                return world.bound_value(found, path, frame, later.use)
-    return None
+    found = written_under(world, entries, wanted)
+    if found is None:
+        return None
+    binding, later = found
+    return world.bound_value(binding, binding.name, later.frame, later.use)
 
 
 def _key(thing: Thing) -> object:

@@ -51,13 +51,10 @@ from trainlint.source.things import (
     Turn,
     backed,
 )  # fmt: skip
-from trainlint.source.world import Impossible, Path, World
+from trainlint.source.world import RESTORED, Budget, Impossible, Path, World
 from trainlint.value import Integer, Unknown
 
 APPLIED = ("forward", "__call__")
-RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
-"""A model out of a file has the layers of the code that wrote it: this code, on another path."""
-
 SEVERAL = Unknown("it changes with each turn of a loop")
 MOST_UNROLLED = 64
 """A loop of more turns than this is not followed turn by turn."""
@@ -159,6 +156,8 @@ class Evaluator(World):
             return self.bound_value(found, name, frame, node)
         if not isinstance(function, ast.ClassDef) and name in binding.declared(function):
             return self.parameter(name, frame)
+        if inside and not self.renews and names.is_local(frame.module, function, name):
+            raise Impossible
         return None
 
     def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
@@ -775,8 +774,14 @@ class Evaluator(World):
         return known
 
     def beneath(self, path: Path) -> Evaluator:
-        inner = Evaluator(self.workspace, path, None if self.renews else self.budget)
-        inner.trains = self.trains
+        return self._inside(path, None if self.renews else self.budget)
+
+    def beside(self, path: Path) -> Evaluator:
+        return self._inside(path, None if self.renews else self.budget.beside)
+
+    def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
+        inner = Evaluator(self.workspace, path, budget)
+        inner.trains, inner.narrow = self.trains, self.narrow
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         return inner
 

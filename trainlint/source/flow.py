@@ -27,6 +27,9 @@ HANDED_BACK = frozenset(
 """Functions whose result holds their arguments."""
 
 FunctionDef = ast.FunctionDef
+MAKES = ("from_pretrained", "load_from_checkpoint")
+"""Methods by which a library makes an object of a class of the project."""
+
 APPLIES = ("forward", "update", "__call__")
 
 
@@ -91,6 +94,11 @@ def _follow(search: Search, module: Module, node: ast.AST) -> None:
                 parent = call
             case ast.Attribute(attr="items" | "values" | "get"):
                 pass
+            case ast.Attribute(attr=attr) if attr in MAKES and isinstance(module.parents.get(parent), ast.Call):
+                call = module.parents[parent]
+                assert isinstance(call, ast.Call)
+                search.found.setdefault(call, module)
+                return
             case ast.Attribute(attr=attr) if attr not in torch.SELF_METHODS and attr not in APPLIES:
                 return
             case ast.For(iter=over) | ast.AsyncFor(iter=over) if over is node:

@@ -49,6 +49,13 @@ def top(module: Module) -> frozenset[str]:
     return known
 
 
+def is_local(module: Module, scope: ast.AST, name: str) -> bool:
+    """Whether a function binds a name on some path: on the others, to read it is an error."""
+    if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) or name in module.rebound:
+        return False
+    return not _index(module, scope.body).keys().isdisjoint((name,))
+
+
 def cells_of(module: Module, name: str) -> tuple[int, ...]:
     """The cells of a notebook among whose values for a name a function's call finds one: which, its place decides.
 

@@ -74,6 +74,7 @@ KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
 NAMED = METRICS | TRAINERS | WORDS | SEGMENTING
 DASHES = ("-", "_", "ε", "ϵ", "~")
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
+NARROW = Unknown("the layer is not asked for")
 NOT_APPLIED = Unknown("no call of this object was found")
 
 
@@ -144,15 +145,20 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     world.path.followed = fact is not None or _is_entered(called)
     if fact is not None:
         yield fact
-    if isinstance(fact, Loss) and known is not None:
+    if isinstance(fact, Loss) and known is not None and not world.narrow:
         yield from _about_labels(world, known, fact)
         if _averages(world, known):
             yield from means.built_in(world, site, fact)
 
 
 def _is_entered(called: Thing) -> bool:
-    """Whether a thing that is called is code of the project."""
-    return isinstance(called, Function) or (isinstance(called, Built) and isinstance(called.what, Class))
+    """Whether a thing that is called is code of the project, or of a library whose other losses skip nothing."""
+    match called:
+        case Function() | Built(what=Class()):
+            return True
+        case External(name=name) | Built(what=External(name=name)):
+            return canonical(name).startswith(other_losses.WITHOUT_SENTINEL)
+    return False
 
 
 def _about_labels(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
@@ -241,7 +247,7 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     """What is known of the targets on any path that agrees with this one."""
     if not isinstance(given, Thunk):
         return given or Unknown("the targets are not passed")
-    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given), MOST_BENEATH)]
+    things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(given), MOST_BENEATH)]
     traced = [thing for thing in things if isinstance(thing, Tensor)]
     if not traced:
         return Unknown("the targets are not traced", getattr(things[0], "name", "") if things else "")
@@ -276,7 +282,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss | No
     layer = NOT_ASKED if _is_negative(ignored) else measured or _layer(world, applied, contract)
     built = _decided_by_default(world, ignored, frame)
     weights = _weights(world, applied)
-    targets = _targets(world, target, built)
+    targets = NARROW if world.narrow else _targets(world, target, built)
     if isinstance(targets, Targets):
         hidden = weights is not None or _by_hand(world, applied)
         kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
@@ -325,6 +331,8 @@ def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -
 
 def _layer(world: World, applied: Applied, contract: Contract) -> Layer | Unknown:
     """The layer before a loss: that of its logits, or the one whose weight it is given, or its own."""
+    if world.narrow:
+        return NARROW
     if contract.weight is not None:
         weight = passed(applied, contract.weight[0], (contract.weight[1],))
         return (
@@ -392,7 +400,7 @@ def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
 def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     given = deciding(applied, "blank")
     blank = number_of(world, given, Integer.exact(0))
-    layer = layer_of(world, passed(applied, 0, ("log_probs",)))
+    layer = NARROW if world.narrow else layer_of(world, passed(applied, 0, ("log_probs",)))
     return CtcLoss(
         call=site.module.span(site.call),
         argument=place_of(given, applied, site),
