@@ -24,6 +24,8 @@ def canonical(name: str) -> str:
     head, _, last = name.rpartition(".")
     if head.startswith("torch.nn.modules"):
         return f"torch.nn.{last}"
+    if head.startswith("torch.nn.parallel."):
+        return f"torch.nn.parallel.{last}"
     if head == "torch" and f"torch.nn.functional.{last}" in torch.SHARED:
         return f"torch.nn.functional.{last}"
     if name in losses.SPELLINGS:

@@ -175,7 +175,7 @@ def instance(world: World, cls: Class) -> Built:
         return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
-    if chosen.instead:
+    if chosen.instead or (isinstance(thing, Class) and not _is_of(world, thing, cls) and _is_default(world, chosen)):
         return _made_instead(world, cls, thing, chosen, where)
     if isinstance(thing, Class) and cls.node not in _nodes(world, thing):
         raise Impossible
@@ -185,6 +185,19 @@ def instance(world: World, cls: Class) -> Built:
             return whole
     kind = thing if isinstance(thing, Class) and cls.node in _nodes(world, thing) else cls
     return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
+
+
+def _is_of(world: World, made: Class, cls: Class) -> bool:
+    return cls.node in _nodes(world, made)
+
+
+def _is_default(world: World, caller: Caller) -> bool:
+    """Whether it is a default that decides which entry of a table or a module a call makes an object of."""
+    match caller.node.func:
+        case ast.Subscript(slice=key) | ast.Call(func=ast.Name(id="getattr"), args=[_, key, *_]):
+            found = world.evaluate(key, standing(world, caller))
+            return isinstance(found, Constant) and bool(found.assumed)
+    return False
 
 
 def _made_instead(world: World, cls: Class, default: Thing, chosen: Caller, where: Frame) -> Built:
@@ -249,6 +262,8 @@ def _is_main(caller: Caller) -> bool:
 def _chosen(world: World, key: tuple[object, ...], callers: Sequence[Caller], called: ast.AST) -> Caller | None:
     """The caller of this world; None stands for all those beyond the first ones, which are not followed."""
     most = MOST_CALLERS_OF_A_NUMBER if world.narrow else MOST_CALLERS
+    # One caller more is one path, as would be that of the callers that are not followed.
+    most += len(callers) == most + 1
     first, rest = callers[:most], callers[most:]
     steps = [caller.module.step(caller.node) for caller in first]
     if rest:
@@ -449,7 +464,7 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     given = arguments(world, chosen.node, where)
     while isinstance(called, Partial):
         given, called = given.after(called.arguments), called.callable
-    if chosen.instead:
+    if chosen.instead or _is_another_choice(world, called, function, frame):
         return _entered_instead(world, function, frame, given, chosen, where)
     if not _may_enter(world, called, function, frame):
         if isinstance(called, Function | Built):
@@ -464,6 +479,15 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number)
+
+
+def _is_another_choice(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:
+    """Whether what is called is made where an object of the function's own class may be made instead."""
+    holder = frame.module.parents.get(function)
+    if not isinstance(called, Built) or not isinstance(holder, ast.ClassDef) or _may_enter(world, called, function, frame):
+        return False
+    made = constructions(world, Class(holder, frame.module, world.open_frame(frame.module, holder)))
+    return any(each.node is called.node and (each.instead or _is_default(world, each)) for each in made)
 
 
 def _entered_instead(

@@ -50,9 +50,9 @@ def entry(world: World, table: Entries, key: Thing, node: ast.AST, frame: Frame)
 
 
 def _is_called(world: World, thing: Thing) -> bool:
-    """Whether a thing can only be called, or is a row of such things."""
+    """Whether a thing can only be called, or is a row that holds such a thing."""
     if isinstance(thing, Items):
-        return thing.whole and all(_is_called(world, world.force(each)) for each in thing.elements)
+        return thing.whole and any(_is_called(world, world.force(each)) for each in thing.elements)
     return isinstance(thing, Class | Function | External | Partial)
 
 

@@ -303,6 +303,9 @@ class Evaluator(World):
     def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing:
         """What a definition gives to a dotted name; a longer name than it binds goes on through attributes."""
         value = self._bound(binding, self._turned(binding, frame, use))
+        restored = isinstance(value, Opaque) and value.origin.startswith(RESTORED)
+        if restored and not self.renews and names.is_resumed(frame, binding):
+            raise Impossible
         if frame.function is None and isinstance(value, Integer | Constant):
             value = self._unless_rewritten(value, frame)
         for attribute in name[len(binding.name) :].split(".")[1:]:
@@ -757,6 +760,10 @@ class Evaluator(World):
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)
         inherited = objects.library_base(self, thing)
+        if inherited is not None and inherited.what.name in builtin.PARALLEL:
+            inside = binding.argument(inherited.arguments, ("module",), "module")
+            if isinstance(inside, Thunk):
+                return self.call(self.force(inside), arguments, node, frame)
         if inherited is not None and inherited.what.name in tensors.APPLICABLE:
             return tensors.apply(self, inherited, arguments, node, frame)
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
