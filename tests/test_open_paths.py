@@ -103,7 +103,9 @@ def loss(x, y):
 """
 
 
-@pytest.mark.parametrize(("name", "index", "expected"), [("pad_id", 3, "safe"), ("other", 3, "open"), ("end", 3, "open")])
+@pytest.mark.parametrize(
+    ("name", "index", "expected"), [("pad_id", 3, "safe"), ("other", 3, "open"), ("end", 3, "open")]
+)
 def test_the_index_alone_may_tell_where_the_layer_is_on_too_many_paths(
     tmp_path: Path, name: str, index: int, expected: str
 ) -> None:
@@ -193,3 +195,94 @@ model(torch.randn(2, 4), torch.tensor([1, 2])).backward()
 def test_what_another_entry_of_a_table_is_made_with_is_known(tmp_path: Path) -> None:
     found = tally(tmp_path, train__py=HEAD + TABLE.format(first="One", second="Two", one=255, two=7))
     assert (found.safe, found.unjudged) == (2, 0)
+
+
+LOOKED_UP = """
+class Tokens:
+    PAD = "{text}"
+    END = "</s>"
+
+
+def loss(vocabularies, model, x, y):
+    index = vocabularies.get("target", x)[Tokens.{token}]
+    return F.cross_entropy(model(x), y, ignore_index=index)
+"""
+
+
+@pytest.mark.parametrize(
+    ("token", "text", "expected"),
+    [("PAD", "<pad>", "safe"), ("PAD", "<blank>", "safe"), ("PAD", "</s>", "open"), ("END", "<pad>", "open")],
+)
+def test_what_is_looked_up_as_padding_is_padding_whatever_the_table(
+    tmp_path: Path, token: str, text: str, expected: str
+) -> None:
+    assert judged(tmp_path, LOOKED_UP.format(token=token, text=text)) == expected
+
+
+GUARDED = """
+class Smoothed(nn.Module):
+    def forward(self, x, y):
+        return (x.log_softmax(-1) * y).mean()
+
+
+def make():
+    if sys.argv[1] == "smooth":
+        return Smoothed()
+    return nn.CTCLoss(blank=int(sys.argv[2]))
+
+
+def step(x, y, lengths):
+    criterion = make()
+    if isinstance(criterion, {kind}):
+        return criterion(nn.Linear(4, 5)(x), y)
+    return torch.tensor(0.0)
+
+
+step(torch.randn(2, 4), torch.tensor([1, 2]), None).backward()
+"""
+
+
+def test_a_call_behind_a_test_of_its_kind_is_no_call_of_another_kind(tmp_path: Path) -> None:
+    assert tally(tmp_path, train__py=HEAD + GUARDED.format(kind="Smoothed")) == Tally()
+
+
+def test_a_call_behind_a_test_of_its_own_kind_is_one(tmp_path: Path) -> None:
+    assert tally(tmp_path, train__py=HEAD + GUARDED.format(kind="nn.CTCLoss")) == Tally(unjudged=1)
+
+
+HANDED_UP = """
+class Focal(nn.Module):
+    def __init__(self, ignore_index):
+        super().__init__()
+        self.inner = nn.CrossEntropyLoss(ignore_index=ignore_index, reduction="none")
+
+    def forward(self, scores, y):
+        return self.inner(scores, y).pow(2).mean()
+
+
+class Wrapped(nn.DataParallel):
+    def scatter(self, inputs, kwargs, device_ids):
+        return super().scatter(inputs, kwargs, device_ids)
+
+
+class Base:
+    def __init__(self, model, criterion):
+        self.model = Wrapped(model)
+        self.criterion = criterion
+
+
+class Trainer(Base):
+    def __init__(self, model, criterion):
+        super().__init__(model, criterion)
+
+    def step(self, x, y):
+        return self.criterion(self.model(x), y)
+
+
+Trainer(nn.Linear(4, {classes}), Focal(255)).step(torch.randn(2, 4), torch.tensor([1, 2])).backward()
+"""
+
+
+@pytest.mark.parametrize(("classes", "expected"), [("19", "safe"), ("int(sys.argv[1])", "open")])
+def test_a_criterion_is_followed_through_the_base_of_a_trainer(tmp_path: Path, classes: str, expected: str) -> None:
+    assert judged(tmp_path, HANDED_UP.format(classes=classes)) == expected

@@ -42,7 +42,7 @@ class Fact:
         return None
 
     def by_itself(self) -> Fact:
-        """The same site where what it skips is seen to be no class that matters, on every path and whatever the layer."""
+        """The same site where what it skips is seen to be no class that matters, on every path, whatever the layer."""
         return self
 
     def elsewhere(self, why: Unknown) -> Fact | None:

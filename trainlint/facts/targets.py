@@ -122,8 +122,8 @@ class Loss(Fact):
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
     a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
     tokenizer's padding token that is its end token: a class of any layer. ``by_hand`` says that the function leaves the
-    targets out by a comparison, before the loss or after it, and the loss itself skips nothing. ``is_settled`` says that
-    the index itself tells on every path, those that were not followed to a layer included, that no class is lost.
+    targets out by a comparison, before the loss or after it, and the loss itself skips nothing. ``is_settled`` says
+    that the index itself tells on every path, those that were not followed to a layer included, that no class is lost.
     """
 
     function: str

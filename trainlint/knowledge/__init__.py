@@ -34,5 +34,6 @@ def canonical(name: str) -> str:
 
 
 __all__ = [
-    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchtext", "torchvision", "transformers",
+    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchtext", "torchvision",
+    "transformers",
 ]  # fmt: skip

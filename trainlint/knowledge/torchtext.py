@@ -5,8 +5,8 @@ from __future__ import annotations
 from trainlint.knowledge.signature import Signature
 
 _PARAMETERS = (
-    "sequential", "use_vocab", "init_token", "eos_token", "fix_length", "dtype", "preprocessing", "postprocessing", "lower",
-    "tokenize", "tokenizer_language", "include_lengths", "batch_first", "pad_token", "unk_token", "pad_first",
+    "sequential", "use_vocab", "init_token", "eos_token", "fix_length", "dtype", "preprocessing", "postprocessing",
+    "lower", "tokenize", "tokenizer_language", "include_lengths", "batch_first", "pad_token", "unk_token", "pad_first",
     "truncate_first", "stop_words", "is_target",
 )  # fmt: skip
 

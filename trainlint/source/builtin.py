@@ -50,6 +50,8 @@ MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
 MOST_TURNS = 4
+TORCH = "torch.nn."
+MODULE = "torch.nn.Module"
 KINDS = {
     "torch.Tensor": "tensor",
     "builtins.tuple": "tuple",
@@ -530,14 +532,23 @@ def _is_instance(world: World, thing: Thing, kind: Thing) -> bool | None:
     match thing, kind:
         case Built(what=Class() as cls), Class():
             return any(isinstance(each, Class) and each.node is kind.node for each in objects.lineage(world, cls))
+        case Built(what=External(name=name)), Class() if name.startswith(TORCH):
+            return False
         case Built(what=External(name=name)), External():
-            return True if name == kind.name else False if kind.name in PARALLEL else None
+            apart = kind.name in PARALLEL or (_is_loss(name) and _is_loss(kind.name))
+            return True if name == kind.name else False if apart else None
         case Built(what=Class() as cls), External():
             bases = {each.name for each in objects.lineage(world, cls) if isinstance(each, External)}
-            return True if kind.name in bases else False if {kind.name} <= {*PARALLEL, *KINDS} else None
+            apart = kind.name in PARALLEL or kind.name in KINDS or (bases == {MODULE} and _is_loss(kind.name))
+            return True if kind.name in bases else False if apart else None
         case _, External(name=name) if name in KINDS:
             return _is_of_kind(thing, KINDS[name])
     return None
+
+
+def _is_loss(name: str) -> bool:
+    """Whether a name is that of a loss of PyTorch's; none of them extends another but for ``NLLLoss2d``."""
+    return name.startswith(TORCH) and name.endswith("Loss")
 
 
 def _is_of_kind(thing: Thing, kind: str) -> bool | None:

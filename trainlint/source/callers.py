@@ -484,7 +484,11 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
 def _is_another_choice(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:
     """Whether what is called is made where an object of the function's own class may be made instead."""
     holder = frame.module.parents.get(function)
-    if not isinstance(called, Built) or not isinstance(holder, ast.ClassDef) or _may_enter(world, called, function, frame):
+    if (
+        not isinstance(called, Built)
+        or not isinstance(holder, ast.ClassDef)
+        or _may_enter(world, called, function, frame)
+    ):
         return False
     made = constructions(world, Class(holder, frame.module, world.open_frame(frame.module, holder)))
     return any(each.node is called.node and (each.instead or _is_default(world, each)) for each in made)

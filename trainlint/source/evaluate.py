@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES, canonical, transformers
+from trainlint.knowledge.roles import roles
 from trainlint.source import (
     activations,
     arithmetic,
@@ -389,6 +390,8 @@ class Evaluator(World):
                 return replace(value, label=name) if "." not in name else value
             case Opaque(name="from_pretrained()"):
                 return replace(value, name=name)
+            case Opaque() if roles(name) and name not in value.words:
+                return replace(value, words=(name.rpartition(".")[2], *value.words))
         if isinstance(value, Constant):
             return backed(replace(value, name=value.name or name), frame.step(node))
         return value

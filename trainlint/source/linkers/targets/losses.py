@@ -23,6 +23,7 @@ from trainlint.source.linkers.site import (
     call_of,
     callable_of,
     deciding,
+    is_excluded,
     layer_of,
     named,
     number_of,
@@ -49,7 +50,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import MOST_BENEATH, Path, World, worlds
+from trainlint.source.world import MOST_BENEATH, Impossible, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Unknown
 
@@ -131,6 +132,8 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     if _is_handed_on(site.call):
         yield from _inherited(world, site, frame)
         return
+    if is_excluded(world, site, frame):
+        raise Impossible
     called = world.evaluate(callable_of(site.call), frame)
     known = application(world, called, site.call, frame, KNOWN)
     fact: Fact | None = None
