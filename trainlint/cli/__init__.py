@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trainlint.cli.options import CHECK, COMMANDS, call, parse
+from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, group, parse
 
 FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
 
@@ -49,9 +49,19 @@ def _run(words: Sequence[str]) -> int:
         return call(COMMANDS["version"], (), {})
     if first in FOR_TYPER or "_TRAINLINT_COMPLETE" in os.environ:
         return _in_full(words)
+    if first in GROUPS:
+        return _run_of_group(first, words[1:])
     command, rest = (COMMANDS[first], words[1:]) if first in COMMANDS else (CHECK, words)
     parsed = parse(rest, command.options)
     return call(command, *parsed) if parsed else _in_full([command.name, *rest])
+
+
+def _run_of_group(name: str, words: Sequence[str]) -> int:
+    command = group(name).get(words[0]) if words else None
+    parsed = parse(words[1:], command.options) if command else None
+    if command and parsed and (command.arguments or not parsed[0]):
+        return call(command, *parsed)
+    return _in_full([name, *words])
 
 
 def _in_full(words: Sequence[str]) -> int:

@@ -133,6 +133,15 @@ VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.ve
 
 COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, VERSION)}
 
+GROUPS = {"probe": "trainlint.cli.probe"}
+"""Words in front of commands of their own; each group is a table in a module that only its use loads."""
+
+
+def group(name: str) -> Mapping[str, Command]:
+    """The commands of a group by their second word."""
+    table: Mapping[str, Command] = import_module(GROUPS[name]).COMMANDS
+    return table
+
 
 def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, ...], Said] | None:
     """The arguments and the options among these words, or None where the full parser must have a look.

@@ -67,8 +67,8 @@ def _named(world: World, entries: Entries, node: ast.expr, frame: Frame) -> dict
             continue
         binding, later = found
         match binding.node:
-            case ast.Assign(targets=[ast.Subscript()], value=value):
-                named[name] = Thunk(value, later.frame)
+            case ast.Assign(targets=[ast.Subscript()], value=assigned):
+                named[name] = Thunk(assigned, later.frame)
             case _:
                 made = world.entry(entries, Constant(name))
                 if not isinstance(made, Unknown):

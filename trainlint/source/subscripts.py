@@ -92,8 +92,8 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             return world.attribute(library, str(word.value)) if isinstance(word, Constant) else Unknown("it is open")
         case Method() if isinstance(key := world.evaluate(node.slice, frame), Constant) and isinstance(key.value, str):
             return _looked_up(value, key, node, frame)
-        case Unknown() if isinstance(key := _key(world, node, frame), Constant) and any(map(roles, told(key))):
-            return _symbol(value, key, node, frame)
+        case Unknown() if isinstance(text := _key(world, node, frame), Constant) and any(map(roles, told(text))):
+            return _symbol(value, text, node, frame)
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):

@@ -1,0 +1,53 @@
+"""The commands behind the word ``probe``, said once, and what to tell someone who has no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from trainlint.cli import UsageError
+from trainlint.cli.options import Command, Kind, Option
+
+HELP = """Measure what source code cannot show. Needs torch: pip install 'trainlint[probe]'."""
+
+FORMAT = Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json")
+OUTPUT = Option("output", "Write to a file instead.", Kind.ONE, "FILE", short="-o")
+DEVICES = Option("device", "cpu, cuda, mps, xpu (default: all that torch finds here).", Kind.MANY, "DEVICES")
+DTYPES = Option("dtype", "float64, float32, float16, bfloat16.", Kind.MANY, "DTYPES")
+
+MARGIN = Command(
+    "margin",
+    "Find the margin from which the right class gets exactly no gradient, by arithmetic, on this machine.",
+    "",
+    "",
+    (
+        DEVICES,
+        DTYPES,
+        Option("loss", "Ways to write the loss (default: all; a wrong name lists them).", Kind.MANY, "LOSSES"),
+        Option("layout", "Where the classes stand: NC, NCT (default: both).", Kind.MANY, "LAYOUTS"),
+        Option("classes", "How many classes (default: 2,1025); 2 has a closed form.", Kind.MANY, "NUMBERS"),
+        Option("compiled", "Measure each loss under torch.compile too; takes seconds for each."),
+        Option("autocast", "Measure 16-bit logits under autocast too."),
+        FORMAT,
+        OUTPUT,
+        Option("plot", "Also draw the cut-offs; needs matplotlib.", Kind.ONE, "FILE.png"),
+    ),
+    "trainlint.cli.margin",
+)
+
+COMMANDS = {command.name: command for command in (MARGIN,)}
+
+
+@contextmanager
+def needing_torch() -> Iterator[None]:
+    """What is done inside imports torch.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise UsageError("this needs torch: pip install 'trainlint[probe]'") from error
