@@ -14,6 +14,7 @@ if sys.argv[:1] == ["-m"] and not (sys.flags.isolated or getattr(sys.flags, "saf
 from trainlint.facts import (
     Activation,
     Alias,
+    ClassCoverage,
     ClassCut,
     Crash,
     CtcLoss,
@@ -39,12 +40,15 @@ from trainlint.facts import (
     Service,
     StopCheck,
     Storage,
+    StuckEval,
     Targets,
     Unjudged,
     Unreadable,
     UnusedSentinel,
+    ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
+from trainlint.knowledge.numerics import cutoff
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
@@ -56,6 +60,7 @@ __all__ = [
     "END_TEXT_IDS",
     "Activation",
     "Alias",
+    "ClassCoverage",
     "ClassCut",
     "Crash",
     "CtcLoss",
@@ -91,6 +96,7 @@ __all__ = [
     "Step",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Symbol",
     "Table",
     "Targets",
@@ -98,6 +104,8 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "ZeroSignal",
+    "cutoff",
     "entry_role",
     "given",
     "index_roles",

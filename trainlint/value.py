@@ -293,4 +293,5 @@ class Proof(Enum):
 
     USE = "use"
     TABLE = "table"
+    RUN = "run"
     NAME = "name"

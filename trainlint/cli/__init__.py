@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trainlint.cli.options import CHECK, COMMANDS, call, parse
+from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, group, parse, passed_on
 
 FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
 
@@ -49,9 +49,21 @@ def _run(words: Sequence[str]) -> int:
         return call(COMMANDS["version"], (), {})
     if first in FOR_TYPER or "_TRAINLINT_COMPLETE" in os.environ:
         return _in_full(words)
+    if first in GROUPS:
+        return _run_of_group(first, words[1:])
     command, rest = (COMMANDS[first], words[1:]) if first in COMMANDS else (CHECK, words)
     parsed = parse(rest, command.options)
     return call(command, *parsed) if parsed else _in_full([command.name, *rest])
+
+
+def _run_of_group(name: str, words: Sequence[str]) -> int:
+    command = group(name).get(words[0]) if words else None
+    if command and command.passes_on:
+        own, others = passed_on(words[1:], command.options)
+        parsed = parse(own, command.options)
+        return call(command, tuple(others), parsed[1]) if parsed else _in_full([name, command.name, *own])
+    parsed = parse(words[1:], command.options) if command else None
+    return call(command, *parsed) if command and parsed else _in_full([name, *words])
 
 
 def _in_full(words: Sequence[str]) -> int:

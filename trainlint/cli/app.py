@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-from trainlint.cli.options import COMMANDS, Command, Kind, Option, call
+from trainlint.cli.options import COMMANDS, GROUPS, Command, Kind, Option, call, group
 
 HELP = """Find training bugs that the loss curve cannot show.
 
@@ -26,15 +27,23 @@ def run(words: Sequence[str], commands: Mapping[str, Command] = COMMANDS) -> int
 
 
 def _app(commands: Mapping[str, Command]) -> typer.Typer:
+    app = _table(HELP, commands)
+    for name, module in GROUPS.items():
+        app.add_typer(_table(import_module(module).HELP, group(name)), name=name)
+    app.callback()(_root)
+    return app
+
+
+def _table(text: str, commands: Mapping[str, Command]) -> typer.Typer:
     app = typer.Typer(
-        help=HELP,
+        help=text,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
+        no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in commands.values():
         app.command(command.name, help=command.help)(_function(command))
-    app.callback()(_root)
     return app
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trainlint import config
 from trainlint.check import Request, check
 from trainlint.cli import UsageError, complain
-from trainlint.cli.options import COMMANDS, Said
+from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.config import ConfigError, Layer
 from trainlint.report import Report, filename, text
 from trainlint.selection import UnknownSelector, did_you_mean
@@ -149,7 +149,11 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
     for fault in report.faults:
         path = fault.partition(":")[0]
         from_settings = os.path.abspath(path) in src
-        complain(f"{fault}, which the settings name as src" if from_settings else fault + did_you_mean(path, COMMANDS))
+        complain(
+            f"{fault}, which the settings name as src"
+            if from_settings
+            else fault + did_you_mean(path, (*COMMANDS, *GROUPS))
+        )
     if "verbose" in said:
         for root in report.roots:
             print(f"project: {root}", file=sys.stderr)

@@ -6,6 +6,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import Dtype, Storage
+from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -37,6 +38,7 @@ from trainlint.facts.tool import Crash, Unreadable
 __all__ = [
     "Activation",
     "Alias",
+    "ClassCoverage",
     "ClassCut",
     "Crash",
     "CtcLoss",
@@ -62,8 +64,10 @@ __all__ = [
     "Service",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Targets",
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "ZeroSignal",
 ]

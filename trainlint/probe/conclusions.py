@@ -1,0 +1,176 @@
+"""What a run shows: records in, facts out, in the vocabulary that reading code speaks too. Needs no torch.
+
+What the run left open is in the facts; what it could not see at all is listed beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+
+from trainlint.facts import ClassCoverage, Dtype, Fact, Facts, Job, Layer, Loss, StuckEval, Targets, ZeroSignal
+from trainlint.probe.record import BINS, HIGHEST, LOWEST, LossRecord, ModeRecord, Place, Record, Sequences, Signal
+from trainlint.span import Span
+from trainlint.value import Integer, Proof, Role, Step, Unknown
+
+SEQUENCES_AT_LEAST = 8
+"""Fewer could all end in the same way by chance."""
+
+SHOWN = 10
+"""Classes that are named one by one."""
+
+STEPS_AT_LEAST = 20
+"""Steps in evaluation mode before it looks like an oversight: shorter stretches may be on purpose."""
+
+
+def facts(record: Record) -> Facts:
+    """Everything that a run says about the places in the user's code."""
+    return Facts([*_losses(record), *_signals(record), *_modes(record)])
+
+
+def span(place: Place) -> Span:
+    """A place as findings know it."""
+    return Span(place.path, place.row, place.column, place.end_row, place.end_column)
+
+
+def unobserved(record: Record) -> Iterator[str]:
+    """What a verdict would need and the run did not show."""
+    learned = [loss for loss in record.losses if loss.training.calls]
+    if not record.losses and not record.optimizers and not record.unseen:
+        yield "no loss and no optimizer step was seen: nothing was trained, or nothing of it passed through torch"
+    elif record.steps and not learned:
+        yield (
+            f"{_times(record.steps, 'optimizer step')} and no loss that is known: a loss that is written by hand, fused"
+            " by another library or called through torch.ops is not seen"
+        )
+    elif learned and not record.steps:
+        yield "losses were computed and no optimizer stepped: one that is no torch.optim.Optimizer is not seen"
+    elif record.losses and not learned:
+        yield "every loss was computed without gradients: nothing was trained"
+    yield from (f"{each.what}: {each.why} ({_times(each.times, 'time')})" for each in record.unseen)
+    if any(loss.probabilities for loss in learned):
+        yield "losses over class probabilities: which classes are targets is not counted"
+
+
+def _losses(record: Record) -> Iterator[Fact]:
+    for loss in record.losses:
+        if loss.training.calls and loss.training.counts:
+            yield _loss(loss, record)
+            yield _coverage(loss)
+
+
+def _loss(loss: LossRecord, record: Record) -> Loss:
+    where = span(loss.place)
+    layer = Layer("the layer before this loss", Integer.exact(loss.classes), where)
+    index = Integer.exact(loss.ignore_index)
+    return Loss(
+        where,
+        where,
+        None,
+        (),
+        (),
+        loss.function,
+        layer,
+        index,
+        loss.ignore_index == -100,
+        _job(loss, record),
+        Targets(),
+    )
+
+
+def _job(loss: LossRecord, record: Record) -> Job | Unknown | None:
+    """What the run shows of the class that the loss skips; None where it skips none, or nothing was left out."""
+    if not 0 <= loss.ignore_index < loss.classes or not loss.training.dropped:
+        return None
+    index, where = loss.ignore_index, span(loss.place)
+    left_out = f"{loss.training.dropped} of {loss.training.rows} targets are {index} and are left out"
+    dropped = Step(left_out, where)
+    if record.padding.get(str(loss.classes)) == index or loss.ignored_weight == 0:
+        return Job(Role.PAD, Proof.RUN, "padding", (dropped,))
+    counting = next((other for other in record.losses if _counts(other, loss)), None)
+    if counting is not None:
+        rows = counting.training.counts or counting.evaluation.counts
+        step = Step(f"{rows[index]} targets {index} count here", span(counting.place))
+        return Job(Role.LABEL, Proof.USE, f"a target that counts in another loss over {loss.classes} classes",
+                   (dropped, step))  # fmt: skip
+    return _by_shape(loss.sequences, index, dropped)
+
+
+def _counts(other: LossRecord, loss: LossRecord) -> bool:
+    """Whether another loss over as many classes learns or measures what this one leaves out."""
+    if other.classes != loss.classes or other.ignore_index == loss.ignore_index:
+        return False
+    return any(rows.counts and rows.counts[loss.ignore_index] for rows in (other.training, other.evaluation))
+
+
+def _by_shape(sequences: Sequences | None, index: int, dropped: Step) -> Job | Unknown:
+    settle = "reading the code, or a loss elsewhere that counts it"
+    if sequences is None or sequences.sequences < SEQUENCES_AT_LEAST:
+        return Unknown(f"{dropped.text}, and the run does not show what class {index} is for", settle)
+    total = sequences.sequences
+    if not sequences.scattered and sequences.filled == sequences.batches:
+        step = Step(
+            f"{total} sequences in {_batches(sequences)}, and the fullest of each lost one target", dropped.where
+        )
+        return Job(Role.END, Proof.RUN, f"what each of {total} sequences ends in, the longest too", (dropped, step))
+    if not sequences.scattered and sequences.whole >= sequences.batches:
+        return Job(Role.PAD, Proof.RUN, "padding", (dropped,))
+    return Unknown(
+        f"{dropped.text}, in {sequences.whole} of {total} sequences none and in {sequences.scattered} of them in front"
+        f" of others, and the run does not show what class {index} is for",
+        settle,
+    )
+
+
+def _coverage(loss: LossRecord) -> ClassCoverage:
+    where, counts = span(loss.place), loss.training.counts
+    missing = [number for number, seen in enumerate(counts) if not seen and number != loss.ignore_index]
+    least = min((seen for seen in counts if seen), default=0)
+    shown = tuple(missing[:SHOWN])
+    return ClassCoverage(where, where, None, (), (), loss.classes, loss.training.kept, shown, len(missing), least)
+
+
+def _signals(record: Record) -> Iterator[Fact]:
+    for loss in record.losses:
+        signal = loss.signal
+        if signal.live:
+            where, arithmetic = span(loss.place), max(loss.arithmetic, key=lambda name: loss.arithmetic[name])
+            yield ZeroSignal(
+                where, where, None, (), (), signal.zero / signal.live, signal.live, signal.longest, arithmetic,
+                _significand(arithmetic), median(signal),
+            )  # fmt: skip
+
+
+def _significand(arithmetic: str) -> int | None:
+    name = arithmetic.partition(" ")[0]
+    return next((dtype.significand for dtype in Dtype if dtype.value == name), None)
+
+
+def median(signal: Signal) -> float | None:
+    """The middle of the margins, as far as the histogram knows it."""
+    half = sum(signal.margins) / 2
+    if not half:
+        return None
+    place = next(number for number, total in enumerate(accumulate(signal.margins)) if total >= half)
+    return LOWEST + (place + 0.5) * (HIGHEST - LOWEST) / BINS
+
+
+def _modes(record: Record) -> Iterator[Fact]:
+    for mode in record.modes:
+        if mode.steps >= STEPS_AT_LEAST and mode.before and mode.layers:
+            yield _stuck(mode)
+
+
+def _stuck(mode: ModeRecord) -> StuckEval:
+    where = span(mode.place)
+    return StuckEval(
+        where, where, None, (), (), mode.module, mode.layers, mode.steps, mode.before, span(mode.optimizer)
+    )
+
+
+def _times(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _batches(sequences: Sequences) -> str:
+    return f"{sequences.batches} batch" if sequences.batches == 1 else f"{sequences.batches} batches"
