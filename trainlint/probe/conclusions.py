@@ -56,7 +56,7 @@ def _losses(record: Record) -> Iterator[Fact]:
     for loss in record.losses:
         if loss.training.calls and loss.training.counts:
             yield _loss(loss, record)
-            yield _coverage(loss)
+            yield _coverage(loss, record)
 
 
 def _loss(loss: LossRecord, record: Record) -> Loss:
@@ -79,40 +79,43 @@ def _loss(loss: LossRecord, record: Record) -> Loss:
 
 
 def _job(loss: LossRecord, record: Record) -> Job | Unknown | None:
-    """What the run shows of the class that the loss skips; None where it skips none, or nothing was left out."""
-    if not 0 <= loss.ignore_index < loss.classes or not loss.training.dropped:
+    """What the run shows of the class that the loss skips; None where it skips none."""
+    if not 0 <= loss.ignore_index < loss.classes:
         return None
     index, where = loss.ignore_index, span(loss.place)
+    if not loss.training.dropped:
+        return Unknown(
+            f"none of {loss.training.rows} targets was {index}", "a run with other data, or reading the code"
+        )
     left_out = f"{loss.training.dropped} of {loss.training.rows} targets are {index} and are left out"
     dropped = Step(left_out, where)
     if record.padding.get(str(loss.classes)) == index or loss.ignored_weight == 0:
         return Job(Role.PAD, Proof.RUN, "padding", (dropped,))
-    counting = next((other for other in record.losses if _counts(other, loss)), None)
-    if counting is not None:
-        rows = counting.training.counts or counting.evaluation.counts
-        step = Step(f"{rows[index]} targets {index} count here", span(counting.place))
-        return Job(Role.LABEL, Proof.USE, f"a target that counts in another loss over {loss.classes} classes",
-                   (dropped, step))  # fmt: skip
-    return _by_shape(loss.sequences, index, dropped)
+    return _by_shape(loss.sequences, index, dropped, tuple(_counting(loss, record)))
 
 
-def _counts(other: LossRecord, loss: LossRecord) -> bool:
-    """Whether another loss over as many classes learns or measures what this one leaves out."""
-    if other.classes != loss.classes or other.ignore_index == loss.ignore_index:
-        return False
-    return any(rows.counts and rows.counts[loss.ignore_index] for rows in (other.training, other.evaluation))
+def _counting(loss: LossRecord, record: Record) -> Iterator[Step]:
+    """Where another loss over as many classes learns or measures what this one leaves out; its head may be another."""
+    index = loss.ignore_index
+    for other in record.losses:
+        if other.classes == loss.classes and other.ignore_index != index:
+            counted = sum(rows.counts[index] for rows in (other.training, other.evaluation) if rows.counts)
+            if counted:
+                yield Step(f"{counted} targets {index} count in this loss", span(other.place))
 
 
-def _by_shape(sequences: Sequences | None, index: int, dropped: Step) -> Job | Unknown:
+def _by_shape(sequences: Sequences | None, index: int, dropped: Step, counting: tuple[Step, ...]) -> Job | Unknown:
+    """A class that closes every sequence, and no more than that in the longest, is a stop; it is surely one where
+    another loss counts it.
+    """
     settle = "reading the code, or a loss elsewhere that counts it"
     if sequences is None or sequences.sequences < SEQUENCES_AT_LEAST:
         return Unknown(f"{dropped.text}, and the run does not show what class {index} is for", settle)
     total = sequences.sequences
     if not sequences.scattered and sequences.filled == sequences.batches:
-        step = Step(
-            f"{total} sequences in {_batches(sequences)}, and the fullest of each lost one target", dropped.where
-        )
-        return Job(Role.END, Proof.RUN, f"what each of {total} sequences ends in, the longest too", (dropped, step))
+        ends = Step(f"{total} sequences in {_batches(sequences)}: the fullest of each lost one target", dropped.where)
+        label = f"what each of {total} sequences ends in, the longest too"
+        return Job(Role.END, Proof.USE if counting else Proof.RUN, label, (dropped, ends, *counting))
     if not sequences.scattered and sequences.whole >= sequences.batches:
         return Job(Role.PAD, Proof.RUN, "padding", (dropped,))
     return Unknown(
@@ -122,9 +125,10 @@ def _by_shape(sequences: Sequences | None, index: int, dropped: Step) -> Job | U
     )
 
 
-def _coverage(loss: LossRecord) -> ClassCoverage:
+def _coverage(loss: LossRecord, record: Record) -> ClassCoverage:
     where, counts = span(loss.place), loss.training.counts
-    missing = [number for number, seen in enumerate(counts) if not seen and number != loss.ignore_index]
+    untaught = {loss.ignore_index, record.padding.get(str(loss.classes))}
+    missing = [number for number, seen in enumerate(counts) if not seen and number not in untaught]
     least = min((seen for seen in counts if seen), default=0)
     shown = tuple(missing[:SHOWN])
     return ClassCoverage(where, where, None, (), (), loss.classes, loss.training.kept, shown, len(missing), least)

@@ -27,7 +27,8 @@ WINDOW = 5
 
 KEPT_WINDOWS = 512
 
-PASSED_THROUGH = frozenset({"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "SqueezeBackward1"})
+PASSED_THROUGH = frozenset({"ToCopyBackward0", "ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0"})
+"""What may stand between a loss and the log_softmax that it is given."""
 
 
 class SignalMeter:
