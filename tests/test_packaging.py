@@ -8,7 +8,7 @@ import pytest
 
 from trainlint import config
 from trainlint.__main__ import main
-from trainlint.cli.options import CHECK, COMMANDS, parse
+from trainlint.cli.options import CHECK, COMMANDS, GROUPS, group, parse
 from trainlint.config import KEYS
 from trainlint.rule import installed
 
@@ -28,6 +28,15 @@ def test_the_manual_names_every_option_and_setting() -> None:
             assert f"--{option.name}" in MANUAL
     for key in KEYS:
         assert f"`{key}`" in MANUAL
+
+
+def test_the_pages_name_every_option_of_the_commands_of_a_group() -> None:
+    pages = "".join(page.read_text() for page in (TOP / "docs").glob("*.md"))
+    for name in GROUPS:
+        for command in group(name).values():
+            assert f"trainlint {name} {command.name}" in MANUAL
+            for option in command.options:
+                assert any(flag in pages for flag in option.flags)
 
 
 def test_the_settings_in_the_readme_are_settings() -> None:

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"typer", "click", "rich", "libcst", "astroid", "torch", "trainlint_rules", "importlib.metadata", "pathspec"}
+HEAVY = {
+    "typer",
+    "click",
+    "rich",
+    "libcst",
+    "astroid",
+    "torch",
+    "trainlint_rules",
+    "importlib.metadata",
+    "pathspec",
+    "trainlint.probe",
+}
 READERS = {"trainlint.source.link", "trainlint.source.workspace", "trainlint.source.summary", "trainlint.source.things"}
 
 

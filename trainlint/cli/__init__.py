@@ -63,7 +63,9 @@ def _run_of_group(name: str, words: Sequence[str]) -> int:
         parsed = parse(own, command.options)
         return call(command, tuple(others), parsed[1]) if parsed else _in_full([name, command.name, *own])
     parsed = parse(words[1:], command.options) if command else None
-    return call(command, *parsed) if command and parsed else _in_full([name, *words])
+    if command and parsed and (command.arguments or not parsed[0]):
+        return call(command, *parsed)
+    return _in_full([name, *words])
 
 
 def _in_full(words: Sequence[str]) -> int:

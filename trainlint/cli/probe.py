@@ -47,7 +47,32 @@ REPORT = Command(
     "trainlint.cli.recorded",
 )
 
-COMMANDS = {command.name: command for command in (RUN, REPORT)}
+FORMAT = Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json")
+OUTPUT = Option("output", "Write to a file instead.", Kind.ONE, "FILE", short="-o")
+DEVICES = Option("device", "cpu, cuda, mps, xpu (default: all that torch finds here).", Kind.MANY, "DEVICES")
+DTYPES = Option("dtype", "float64, float32, float16, bfloat16.", Kind.MANY, "DTYPES")
+
+MARGIN = Command(
+    "margin",
+    "Find the margin from which the right class gets exactly no gradient, by arithmetic, on this machine.",
+    "",
+    "",
+    (
+        DEVICES,
+        DTYPES,
+        Option("loss", "Ways to write the loss (default: all; a wrong name lists them).", Kind.MANY, "LOSSES"),
+        Option("layout", "Where the classes stand: NC, NCT (default: both).", Kind.MANY, "LAYOUTS"),
+        Option("classes", "How many classes (default: 2,1025); 2 has a closed form.", Kind.MANY, "NUMBERS"),
+        Option("compiled", "Measure each loss under torch.compile too; takes seconds for each."),
+        Option("autocast", "Measure 16-bit logits under autocast too."),
+        FORMAT,
+        OUTPUT,
+        Option("plot", "Also draw the cut-offs; needs matplotlib.", Kind.ONE, "FILE.png"),
+    ),
+    "trainlint.cli.margin",
+)
+
+COMMANDS = {command.name: command for command in (RUN, REPORT, MARGIN)}
 
 
 @contextmanager

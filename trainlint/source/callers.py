@@ -87,7 +87,7 @@ def activation(world: World, function: Function, given: Arguments, node: ast.AST
     receiver = function.receiver
     number = world.workspace.number("call", id(function.node), id(node), frame.number, *identity(receiver))
     outer = function.frame
-    return Frame(outer.module, function.node, given, receiver, outer, number)
+    return Frame(outer.module, function.node, given, receiver, outer, number, entry=(node, frame))
 
 
 def _yields(module: Module, node: FunctionDef) -> tuple[ast.Yield | ast.YieldFrom, ...]:
@@ -428,7 +428,7 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
         receiver = Built(called, given, chosen.node, where)
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
-    return Frame(frame.module, function, given, receiver, outer, number)
+    return Frame(frame.module, function, given, receiver, outer, number, entry=(chosen.node, where))
 
 
 def _may_enter(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:

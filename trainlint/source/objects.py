@@ -309,18 +309,18 @@ def initialisers(world: World, built: Built) -> Iterator[tuple[Class, Frame]]:
     """Each ``__init__`` that runs when an object is made, derived first, in its frame."""
     assert isinstance(built.what, Class), "only classes of the project have a readable __init__"
     given: Arguments | None = built.arguments
-    node: ast.AST = built.node
+    node, caller = built.node, built.frame
     for each in lineage(world, built.what):
         init = methods(each).get("__init__") if isinstance(each, Class) else None
         if init is None or isinstance(each, External):
             continue
-        frame = entered(world, init, each, built, given, node)
+        frame = replace(entered(world, init, each, built, given, node), entry=(node, caller))
         yield each, frame
         upward = call_of_base(each.module, init)
         if upward is None:
             return
         given = _passed_on(world, upward, frame)
-        node = upward
+        node, caller = upward, frame
 
 
 def library_base(world: World, built: Built) -> Built | None:

@@ -1,15 +1,496 @@
-"""In which format the parameters of a model are stored when a line runs: a model and a line in, a format out."""
+"""In which format the parameters of a model are stored when a line runs: a model and a line in, a format out.
+
+From the line backwards: the last cast decides, or the place where the model was made.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+from dataclasses import dataclass, field
 
-from trainlint.facts import Storage
-from trainlint.source.things import Frame, Thing
+from trainlint.facts import Dtype, Storage
+from trainlint.knowledge import precision
+from trainlint.source import builtin, dtypes, objects
+from trainlint.source.history import Earlier, History
+from trainlint.source.summary import Module, dotted, last
+from trainlint.source.things import (
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    Entries,
+    External,
+    Frame,
+    Items,
+    Opaque,
+    Repeated,
+    Thing,
+    Thunk,
+)  # fmt: skip
 from trainlint.source.world import World
-from trainlint.value import Unknown
+from trainlint.value import Step, Unknown
+
+DEEPEST = 6
+"""Modules inside modules whose formats are looked for."""
+
+DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
+ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
+"""Methods that hand out the parts of a module one by one."""
+
+WORDS = frozenset({*precision.CASTS, *precision.OPEN_CASTS, *ELEMENTS, *precision.DEFAULT_SETTERS})
+SHOWN = re.compile(
+    r"half|bfloat16|float|double|dtype|\.to\b|\.type\b|_apply|setup|prepare|shard|initialize|parameters|modules|cast|from_pretrained"
+)
+"""What the lines of a function say that may cast something, or make something."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The format of all parameters of a model, and of those that are trained."""
+
+    every: Storage | Unknown
+    trained: Storage | Unknown
 
 
 def storage(world: World, model: Thing, node: ast.AST, frame: Frame) -> Storage | Unknown:
     """The format of a model's parameters when ``node`` runs in ``frame``."""
-    return Unknown("the format of the weights is not followed")
+    return weights(world, model, node, frame).every
+
+
+def weights(world: World, model: Thing, node: ast.AST, frame: Frame) -> Weights:
+    """The formats of a model's parameters when ``node`` runs in ``frame``: of all, and of those that are trained."""
+    return _Search(world, model).at(node, frame)
+
+
+@dataclass
+class _Search:
+    """One model whose casts are looked for."""
+
+    world: World
+    model: Thing
+    depth: int = 0
+    trained: Storage | Unknown | None = None
+    parts: list[tuple[Step, Dtype | None]] = field(default_factory=list)
+    owner: Built | None = None
+
+    def inside(self) -> Storage | Unknown | None:
+        """What the ``__init__`` of a module of the project casts the whole of it to, if it does."""
+        assert isinstance(self.model, Built), "a module of the project"
+        self.history = History(self.world, says, self._concerns)
+        for earlier in self.history.constructed(self.model):
+            found = self._effect(earlier)
+            if isinstance(found, Storage | Unknown):
+                return found
+        return None
+
+    def in_parts(self, frame: Frame) -> Storage | Unknown:
+        """The format of a part of its owner, when the ``__init__`` in which it was made has run."""
+        assert isinstance(self.model, Built | Opaque), "a module"
+        home = self.model.frame if isinstance(self.model, Built) else frame
+        if not isinstance(self.model.node, ast.Call) or home.module is None:
+            return Unknown(f"in which format {getattr(self.model, 'name', 'a part')} keeps its weights is not followed")
+        self.history = History(self.world, says, self._concerns)
+        if isinstance(home.function, ast.FunctionDef) and home.function.name == "__init__":
+            for earlier in self.history.ran(home):
+                found = self._effect(earlier)
+                if found is not None:
+                    return self._whole(found).every
+        return self.at(self.model.node, home).every
+
+    def at(self, node: ast.AST, frame: Frame) -> Weights:
+        if not isinstance(self.model, Built | Opaque):
+            return _both(self.model if isinstance(self.model, Unknown) else Unknown("what is trained is not followed"))
+        self.history = History(self.world, says, self._concerns)
+        if node is self.model.node and isinstance(node, ast.Call):
+            return self._whole(self._made(node, frame))
+        for earlier in self.history.before(node, frame):
+            found = self._effect(earlier)
+            if found is not None:
+                return self._whole(found)
+        if self.world.budget.left < 0 or self.history.left <= 0:
+            return _both(Unknown("too many lines run before this one"))
+        return self._whole(_unseen(self.model))
+
+    def _whole(self, found: Storage | Unknown | Weights) -> Weights:
+        """What the last cast or the making says, with the parts that were cast after it."""
+        known = found if isinstance(found, Weights) else _both(found)
+        every, trained = known.every, self.trained or known.trained
+        other = next((step for step, dtype in self.parts if isinstance(every, Unknown) or dtype != every.dtype), None)
+        if other is not None:
+            mixed = Unknown(f"only a part of the model is cast by {other.text}")
+            return Weights(mixed, self.trained or mixed)
+        return Weights(every, trained)
+
+    def _concerns(self, call: ast.Call, frame: Frame) -> bool:
+        if call is getattr(self.model, "node", None):
+            return True
+        word = last(call.func)
+        if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
+            return _may_cast(call) and self._role(call.func.value, frame) != ""
+        if word in precision.TRAINED_CASTS or word in precision.PREPARERS:
+            return any(self._is_in(each, frame) for each in _given(call))
+        return False
+
+    def _is_in(self, node: ast.expr, frame: Frame) -> bool:
+        """Whether an argument is the model, or a list that holds it."""
+        parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+        return any(self._is_model(self.world.evaluate(each, frame)) for each in parts)
+
+    def _is_model(self, thing: Thing) -> bool:
+        return same(thing, self.model)
+
+    def _role(self, node: ast.expr, frame: Frame) -> str:
+        """What an expression stands for: the whole model, one of its parts, or neither."""
+        thing = self.world.evaluate(node, frame)
+        if self._is_model(thing) or any(same(thing, each) for each in self.history.receivers):
+            return "whole"
+        each = node
+        while isinstance(each, ast.Attribute | ast.Subscript | ast.Call):
+            each = each.func if isinstance(each, ast.Call) else each.value
+            if self._is_model(self.world.evaluate(each, frame)):
+                return "part"
+        return ""
+
+    def _effect(self, earlier: Earlier) -> Storage | Unknown | Weights | None:
+        """What a call or a loop says of the format; None where the search goes on."""
+        node, frame = earlier.node, earlier.frame
+        if isinstance(node, ast.For):
+            return self._loop(node, frame)
+        if isinstance(node, ast.With):
+            return None
+        if node is self.model.node and _is_same_turn(self.model, frame):  # type: ignore[union-attr]
+            return self._made(node, frame)
+        word = last(node.func)
+        if word in precision.TRAINED_CASTS:
+            self.trained = self.trained or _trained_cast(self.world, node, frame)
+            return None
+        if word in precision.PREPARERS:
+            return self._prepared(node, frame)
+        return self._cast(node, frame)
+
+    def _cast(self, call: ast.Call, frame: Frame) -> Storage | Unknown | None:
+        """``model.half()``, ``model.to(dtype=...)``."""
+        if not isinstance(call.func, ast.Attribute):
+            return None
+        found = cast(self.world, call, frame)
+        if found is None:
+            return None
+        if self._role(call.func.value, frame) == "whole":
+            return found
+        self.parts.append((frame.step(call), found.dtype if isinstance(found, Storage) else None))
+        return None
+
+    def _loop(self, loop: ast.For, frame: Frame) -> Storage | Unknown | None:
+        """``for p in model.parameters(): p.data = p.data.half()``."""
+        over = loop.iter
+        if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ELEMENTS):
+            return None
+        casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and _is_cast(call)]
+        role = self._role(over.func.value, frame) if casts else ""
+        if not role:
+            return None
+        step = frame.step(statement_of(frame.module, casts[0]))
+        tests = [ast.unparse(each.test) for node in loop.body for each in ast.walk(node) if isinstance(each, ast.If)]
+        found = cast(self.world, casts[0], frame)
+        if found is None:
+            return None
+        if tests and all("requires_grad" in test for test in tests) and not any("not " in test for test in tests):
+            self.trained = self.trained or found
+        elif tests or role == "part" or len(casts) > 1:
+            self.parts.append((step, None))
+        else:
+            return found
+        return None
+
+    def _prepared(self, call: ast.Call, frame: Frame) -> Storage | Unknown | None:
+        """``fabric.setup(model)``: what the precision of the engine makes of the weights."""
+        if not isinstance(call.func, ast.Attribute):
+            return None
+        engine = self.world.evaluate(call.func.value, frame)
+        return by_engine(self.world, engine)
+
+    def _made(self, call: ast.Call, frame: Frame) -> Storage | Unknown | Weights:
+        """What the making of the model says, and the default format at that time."""
+        return made(self.world, self.model, call, frame, self.depth)
+
+
+def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
+    """``cast_training_params([unet], dtype=torch.float32)``."""
+    given = next((k.value for k in call.keywords if k.arg == "dtype"), call.args[1] if len(call.args) > 1 else None)
+    return _stored(world, given, call, frame) if given is not None else _plain(Dtype.FLOAT32, frame, call)
+
+
+def says(module: Module, node: ast.AST) -> bool:
+    """Whether the lines of a node hold a word of a cast, or call anything that may hold one."""
+    known = module.kept.get(("casts", node))
+    if not isinstance(known, bool):
+        first, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
+        known = any(isinstance(each, ast.Call) for each in ast.walk(node)) and first <= end
+        module.kept["casts", node] = known
+    return known
+
+
+def same(one: Thing, other: Thing) -> bool:
+    """Whether two things are one object."""
+    match one, other:
+        case Built(), Built():
+            return one.node is other.node and _is_same_turn(one, other.frame)
+        case Opaque(), Opaque():
+            return one.origin == other.origin
+    return False
+
+
+def _is_same_turn(thing: Thing, frame: Frame) -> bool:
+    """Whether an object was made in this activation; a method has one frame for each way to reach it."""
+    own = thing.frame if isinstance(thing, Built) else None
+    return own is None or own.number == frame.number or (own.receiver is not None and own.function is frame.function)
+
+
+def statement_of(module: Module, node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = module.parents[node]
+    return node
+
+
+def _both(found: Storage | Unknown) -> Weights:
+    return Weights(found, found)
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _is_cast(call: ast.Call) -> bool:
+    word = last(call.func)
+    is_one = word in precision.CASTS or word in precision.OPEN_CASTS
+    return isinstance(call.func, ast.Attribute) and is_one and _may_cast(call)
+
+
+def _may_cast(call: ast.Call) -> bool:
+    """Whether the arguments of ``to`` may name a format: a device alone casts nothing."""
+    word = last(call.func)
+    if word in precision.CASTS:
+        return not call.args
+    if any(keyword.arg in precision.DTYPE_KEYWORDS for keyword in call.keywords):
+        return True
+    return any(not DEVICES.search(ast.unparse(each)) for each in call.args)
+
+
+def cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown | None:
+    """The format to which a method casts; None if it casts to none."""
+    word = last(call.func)
+    if word in precision.CASTS:
+        return _plain(Dtype(precision.CASTS[word]), frame, call)
+    named = next((k.value for k in call.keywords if k.arg in precision.DTYPE_KEYWORDS), None)
+    if named is not None:
+        return _stored(world, named, call, frame)
+    places = [each for each in call.args if not DEVICES.search(ast.unparse(each))]
+    for each in places:
+        found = _stored(world, each, call, frame)
+        if isinstance(found, Storage) or _names_a_format(each):
+            return found
+    return None
+
+
+def _names_a_format(node: ast.expr) -> bool:
+    return bool(re.search(r"dtype|precision|half|float|weight_type", ast.unparse(node)))
+
+
+def _plain(dtype: Dtype, frame: Frame, call: ast.expr | ast.stmt) -> Storage:
+    return Storage(dtype, (frame.step(call),))
+
+
+def _stored(world: World, node: ast.expr, call: ast.expr, frame: Frame) -> Storage | Unknown:
+    """The format that an expression names, and the line of the cast as evidence."""
+    return _of(world, Thunk(node, frame), frame.step(call))
+
+
+def _of(world: World, given: Thunk, step: Step) -> Storage | Unknown:
+    found = dtypes.dtype_at(world, given)
+    return found if isinstance(found, Unknown) else Storage(found[0], (step,), found[1])
+
+
+def by_engine(world: World, engine: Thing) -> Storage | Unknown | None:
+    """What ``Fabric(precision="bf16-true")`` makes of the weights that it is given; None if it leaves them."""
+    if not isinstance(engine, Built) or engine.arguments is None or engine.name not in ("Fabric", "Trainer"):
+        return None
+    given = engine.arguments.keywords.get("precision")
+    if given is None:
+        return None
+    value = world.force(given)
+    if not isinstance(value, Constant):
+        return Unknown("the precision of the engine is open", "precision") if not _is_number(value) else None
+    name = precision.TRUE_PRECISIONS.get(str(value.value))
+    step = engine.frame.step(engine.node)  # type: ignore[arg-type]
+    return Storage(Dtype(name), (step,), value.assumed) if name else None
+
+
+def _is_number(value: Thing) -> bool:
+    return getattr(value, "number", None) is not None
+
+
+def made(world: World, model: Thing, call: ast.Call, frame: Frame, depth: int = 0) -> Storage | Unknown | Weights:
+    """The format in which a call makes a model."""
+    word = last(call.func)
+    if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
+        found = cast(world, call, frame) if _may_cast(call) else None
+        return found or weights(world, world.evaluate(call.func.value, frame), call, frame)
+    if word in precision.ADAPTING and call.args:
+        return _adapted(world, call, frame)
+    if word in precision.LOADS:
+        return _loaded(world, call, frame)
+    if word in precision.KBIT:
+        return Unknown("the weights are quantised")
+    if isinstance(model, Built):
+        return _built(world, model, frame, depth)
+    return Unknown(f"in which format {getattr(model, 'name', 'it')} keeps its weights is not known")
+
+
+def _adapted(world: World, call: ast.Call, frame: Frame) -> Weights:
+    """PEFT: adapters are float32, unless that is switched off; what they adapt stays as it was, frozen."""
+    base = weights(world, world.evaluate(call.args[0], frame), call, frame).every
+    keeps = next((k.value for k in call.keywords if k.arg == "autocast_adapter_dtype"), None)
+    is_off = keeps is not None and isinstance(known := world.evaluate(keeps, frame), Constant) and known.value is False
+    return Weights(base, base if is_off else _plain(Dtype.FLOAT32, frame, call))
+
+
+def _loaded(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
+    """``from_pretrained(name, dtype=...)``."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    quantised = next(
+        (word for word in precision.QUANTISING if word in named and not _is_off(world, named[word], frame)), ""
+    )
+    if quantised:
+        return Unknown(f"the weights are quantised by {quantised}")
+    given = next((named[word] for word in precision.DTYPE_KEYWORDS if word in named), None)
+    if given is None:
+        return Unknown(
+            f"{ast.unparse(call.func)} takes the format of the checkpoint or float32, as its version does", "dtype="
+        )
+    return _stored(world, given, call, frame)
+
+
+def _is_off(world: World, node: ast.expr, frame: Frame) -> bool:
+    known = world.evaluate(node, frame)
+    return isinstance(known, Constant) and not known.value
+
+
+def _built(world: World, model: Built, frame: Frame, depth: int) -> Storage | Unknown:
+    """A module that is made here: of its own ``dtype``, of what its parts have, else of PyTorch's default."""
+    if depth > DEEPEST:
+        return Unknown("its modules lie too deep inside each other")
+    if isinstance(model.what, External):
+        return _of_library(world, model, depth)
+    return _of_project(world, model, depth)
+
+
+def _default(world: World, model: Built) -> Storage | Unknown:
+    """PyTorch's default format where a module is made: float32, unless it was set before."""
+    near = model.frame.module.path
+    if any(world.workspace.mentions(word, near) for word in (*precision.DEFAULT_SETTERS, *precision.INITIALISING)):
+        history = History(world, says, lambda call, _: last(call.func) in precision.DEFAULT_SETTERS)
+        for earlier in history.before(model.node, model.frame):
+            found = _set_default(world, earlier)
+            if found is not None:
+                return found
+    return Storage(Dtype.FLOAT32, (model.frame.step(model.node),))  # type: ignore[arg-type]
+
+
+def _set_default(world: World, earlier: Earlier) -> Storage | Unknown | None:
+    """The default format that a call, or a context that is still open, has set."""
+    node, frame = earlier.node, earlier.frame
+    items = [each.context_expr for each in node.items] if isinstance(node, ast.With) else [node]
+    for call in items:
+        if not isinstance(call, ast.Call):
+            continue
+        if last(call.func) in precision.DEFAULT_SETTERS and call.args:
+            return _stored(world, call.args[0], call, frame)
+        if last(call.func) in precision.INITIALISING and isinstance(call.func, ast.Attribute):
+            return by_engine(world, world.evaluate(call.func.value, frame))
+    return None
+
+
+def _of_library(world: World, model: Built, depth: int) -> Storage | Unknown:
+    given = model.arguments or Arguments()
+    for word in precision.DTYPE_KEYWORDS:
+        if word in given.keywords and not _is_none(world.force(given.keywords[word])):
+            return _of(world, given.keywords[word], model.frame.step(model.node))  # type: ignore[arg-type]
+    if model.what.name in ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"):
+        return _together(world, model, _held(world, model), depth)
+    if model.what.name.startswith("torch.nn."):
+        return _default(world, model)
+    return Unknown(f"in which format {model.label or model.name} keeps its weights is not known")
+
+
+def _is_none(thing: Thing) -> bool:
+    return isinstance(thing, Constant) and thing.value is None
+
+
+def _held(world: World, model: Built) -> list[tuple[Thing, Frame]]:
+    held = builtin.contents(world, model)
+    match held:
+        case Entries():
+            return [(world.force(value), value.frame) for _, value in held.pairs]
+        case Items():
+            return [(world.force(each), each.frame) for each in held.elements]
+        case Repeated():
+            return [(world.force(held.element), held.element.frame)]
+    return []
+
+
+def _of_project(world: World, model: Built, depth: int) -> Storage | Unknown:
+    """A module of the project: what its ``__init__`` puts into its attributes."""
+    assert isinstance(model.what, Class), "a class of the project"
+    whole = _Search(world, model, depth + 1).inside()
+    if whole is not None:
+        return whole
+    parts: list[tuple[Thing, Frame]] = []
+    for _, frame in objects.initialisers(world, model):
+        function = objects.function_of(frame)
+        receiver = function.args.args[0].arg if function.args.args else "self"
+        for node in ast.walk(function):
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
+                    parts.append((world.attribute(model, target.attr), frame))
+    return _together(world, model, parts, depth)
+
+
+def _together(world: World, model: Built, parts: list[tuple[Thing, Frame]], depth: int) -> Storage | Unknown:
+    """The one format that all parts have; a part of which nothing is known leaves it open."""
+    found: Storage | None = None
+    for part, frame in parts:
+        if not _may_be_module(world, part):
+            continue
+        each = _Search(world, part, depth + 1, owner=model).in_parts(frame)
+        if isinstance(each, Unknown):
+            return each
+        if found is not None and each.dtype is not found.dtype:
+            return Unknown(f"parts of {model.label or model.name} differ: {found.dtype.value} and {each.dtype.value}")
+        found = found or each
+    return found or _default(world, model)
+
+
+def _may_be_module(world: World, part: Thing) -> bool:
+    match part:
+        case Built(what=External(name=name)):
+            return name.startswith("torch.nn.") or (
+                isinstance(part.node, ast.Call) and last(part.node.func) in precision.LOADS
+            )
+        case Built(what=Class() as cls):
+            return any(
+                isinstance(each, External) and each.name.endswith("Module") for each in objects.lineage(world, cls)
+            )
+        case Opaque(node=ast.Call(func=func)):
+            return last(func) in precision.LOADS or last(func) in precision.CASTS
+    return False
+
+
+def _unseen(model: Thing) -> Storage | Unknown:
+    """No cast was seen, nor the making."""
+    match model:
+        case Opaque():
+            return Unknown(
+                f"how {model.name} is loaded is not seen: {model.why.reason}", model.why.settle or model.name
+            )
+    return Unknown(f"where {getattr(model, 'label', '') or getattr(model, 'name', 'the model')} is made is not seen")

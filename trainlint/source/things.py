@@ -19,7 +19,8 @@ class Frame:
 
     ``arguments`` is None where nobody is known to call: then a parameter is open. ``receiver`` is what the first
     parameter of a method is bound to. ``local`` are the variables of one turn of a comprehension, ``home`` the frame
-    without them, or those of one ``turn`` of a loop. Equal numbers mean the same activation.
+    without them, or those of one ``turn`` of a loop. ``entry`` is the call that opened it and where that stands, if one
+    is known. Equal numbers mean the same activation.
     """
 
     module: Module
@@ -31,6 +32,7 @@ class Frame:
     local: Mapping[str, Thunk] = field(default_factory=dict)
     turn: Turn | None = None
     home: Frame | None = None
+    entry: tuple[ast.AST, Frame] | None = None
 
     def step(self, node: ast.expr | ast.stmt) -> Step:
         return self.module.step(node)
