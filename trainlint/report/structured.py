@@ -57,9 +57,9 @@ def as_json(report: Report, folder: str) -> str:
 
 
 def _observed(finding: Finding, report: Report) -> Mapping[str, object]:
-    """Who saw it; with what was measured there, where it was a run."""
+    """Who saw it and what was measured there, if it was a run."""
     if report.observer == "source":
-        return {"observer": report.observer}
+        return {}
     return {"observer": report.observer, "measured": report.measured.get(finding.call or finding.where, {})}
 
 
