@@ -4,8 +4,9 @@ An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule
 hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
+from trainlint.facts.copies import KeptWeights, Sharing
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Dtype, Storage
+from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
 from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
 from trainlint.facts.targets import (
     Activation,
@@ -36,12 +37,14 @@ from trainlint.facts.targets import (
 from trainlint.facts.tool import Crash, Unreadable
 
 __all__ = [
+    "Accumulator",
     "Activation",
     "Alias",
     "ClassCoverage",
     "ClassCut",
     "Crash",
     "CtcLoss",
+    "Device",
     "Dtype",
     "Embedding",
     "EmptyMean",
@@ -51,17 +54,21 @@ __all__ = [
     "Form",
     "Ids",
     "Job",
+    "KeptWeights",
     "LabelMask",
     "LabelShift",
     "LabelledLayer",
     "Layer",
     "Loss",
+    "LossArithmetic",
     "LossInput",
     "Metric",
     "Relabelling",
     "ReservedClass",
     "SentinelIndex",
     "Service",
+    "Sharing",
+    "Spelling",
     "StopCheck",
     "Storage",
     "StuckEval",

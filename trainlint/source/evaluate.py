@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES, canonical, transformers
+from trainlint.knowledge.formats import CASTING
 from trainlint.source import (
     activations,
     arithmetic,
@@ -40,6 +41,7 @@ from trainlint.source.things import (
     Frame,
     Function,
     Items,
+    Made,
     Method,
     Opaque,
     Partial,
@@ -530,6 +532,8 @@ class Evaluator(World):
                 return settings.attribute(self, thing, name)
             case Opaque() if name in tensors.OF_TENSORS or name in activations.OPEN_METHODS:
                 return Method(thing, name)
+            case Opaque() if thing.format is not None and name in CASTING:
+                return Method(thing, name)
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
                 return Opaque(
@@ -541,6 +545,7 @@ class Evaluator(World):
                     words,
                     thing.evidence,
                     thing.mapped,
+                    thing.format,
                 )
             case Tensor(sampled=True) if name == "indices":
                 return thing
@@ -724,8 +729,9 @@ class Evaluator(World):
                 return self._got(thing, arguments)
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
-                mapped = _mapped(thing, arguments)
-                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
+                mapped, made = _mapped(thing, arguments), Made(thing, node, frame)
+                words = _strings(node)
+                return Opaque(f"{thing.name}()", origin, thing.why, None, node, words, mapped=mapped, format=made)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
 
     def _result(self, function: Function, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -761,11 +767,8 @@ class Evaluator(World):
         if inherited is not None and inherited.what.name in tensors.APPLICABLE:
             return tensors.apply(self, inherited, arguments, node, frame)
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
-        return Opaque(
-            f"{thing.name}()",
-            f"{id(node)}#{frame.number}",
-            Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}"),
-        )
+        why = Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}")
+        return Opaque(f"{thing.name}()", f"{id(node)}#{frame.number}", why, format=Made(thing, node, frame))
 
     def apart(self) -> World:
         known = self.workspace.answers.get(("apart",))

@@ -147,8 +147,12 @@ class _Search:
             return "whole"
         each = node
         while isinstance(each, ast.Attribute | ast.Subscript | ast.Call):
+            called = isinstance(each, ast.Call)
             each = each.func if isinstance(each, ast.Call) else each.value
-            if self._is_model(self.world.evaluate(each, frame)):
+            inner = self.world.evaluate(each, frame)
+            if called and (isinstance(inner, Built) or self._is_model(inner)):
+                return ""  # What a module puts out is no part of it.
+            if self._is_model(inner):
                 return "part"
         return ""
 
