@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import ParamSpec
 
@@ -13,8 +14,10 @@ from torch.utils._python_dispatch import _disable_current_modes
 P = ParamSpec("P")
 
 MOST = 20
+"""Faults that one record names."""
 
-_faults: dict[str, None] = {}
+_faults: dict[str, int] = {}
+_times = itertools.count()
 
 
 def guarded(doing: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
@@ -36,13 +39,17 @@ def guarded(doing: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
 
 def note(fault: str) -> None:
     """Remember that something failed."""
-    if len(_faults) < MOST:
-        _faults.setdefault(fault.partition("\n")[0])
+    _faults[fault.partition("\n")[0]] = next(_times)
 
 
-def noted() -> tuple[str, ...]:
-    """What failed so far, each once, in order."""
-    return tuple(_faults)
+def now() -> int:
+    """A moment, as ``noted`` understands it."""
+    return next(_times)
+
+
+def noted(since: int) -> tuple[str, ...]:
+    """What has failed since then, each once."""
+    return tuple(fault for fault, time in _faults.items() if time > since)[:MOST]
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from trainlint.probe import record
-from trainlint.probe.guard import guarded, note, noted
+from trainlint.probe.guard import guarded, note, noted, now
 from trainlint.probe.losses import Call, LossMeter
 from trainlint.probe.modes import ModeMeter
 from trainlint.probe.optimizers import OptimizerMeter
@@ -55,6 +55,7 @@ class Session:
         self.unseen: Counter[tuple[str, str]] = Counter()
         self.steps = 0
         self.complete = False
+        self.began = now()
 
     @guarded("looking at a loss")
     def see_loss(self, call: Call) -> None:
@@ -134,7 +135,7 @@ class Session:
             modes=tuple(self.modes.record()),
             padding=self.modes.padding(),
             unseen=tuple(Unseen(what, why, times) for (what, why), times in self.unseen.items()),
-            faults=noted(),
+            faults=noted(self.began),
         )
 
     def _each_loss(self) -> Iterator[LossRecord]:
