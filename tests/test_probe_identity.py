@@ -68,7 +68,7 @@ def accumulated(model: Model, optimizer: torch.optim.Optimizer) -> None:
     optimizer.zero_grad()
     for _ in range(3):
         inputs, targets = batch()
-        torch.autograd.backward((nn.CrossEntropyLoss()(model(inputs).transpose(1, 2), targets) / 3))
+        torch.autograd.backward(nn.CrossEntropyLoss()(model(inputs).transpose(1, 2), targets) / 3)
     optimizer.step()
 
 
@@ -274,7 +274,7 @@ def test_gradients_are_those_of_this_loss_alone() -> None:
     logits[:, 0] = 9
     logits.requires_grad_()
     with watching() as watched:
-        torch.autograd.backward((cross_entropy(logits, torch.zeros(8, dtype=torch.long)) + logits.square().mean()))
+        torch.autograd.backward(cross_entropy(logits, torch.zeros(8, dtype=torch.long)) + logits.square().mean())
     signal = loss_of(watched).signal
     assert (signal.zero, signal.live) == (8, 8)
 
