@@ -45,6 +45,7 @@ class Attachment:
         post = register_optimizer_step_post_hook(self._after_step)
         self.undo += [pre.remove, post.remove]
         self._replace(nn.Module, "train", self._told(nn.Module.train))
+        self._replace(Optimizer, "__init__", self._made(Optimizer.__init__))
 
     def detach(self) -> None:
         """Put everything back."""
@@ -117,6 +118,14 @@ class Attachment:
         self.session.see_stepped(optimizer)
         if self.session.is_over:
             raise Enough(0)
+
+    def _made(self, original: Function) -> Function:
+        @functools.wraps(original)
+        def make(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            self.session.see_made(optimizer)
+
+        return make
 
     def _told(self, original: Function) -> Function:
         """Only the outermost call is the user's: a module passes on what it is told to those inside it."""

@@ -8,10 +8,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-from trainlint.facts import ClassCoverage, Dtype, Fact, Facts, Job, Layer, Loss, StuckEval, Targets, ZeroSignal
-from trainlint.probe.record import BINS, HIGHEST, LOWEST, LossRecord, ModeRecord, Place, Record, Sequences, Signal
+from trainlint.facts import (
+    ClassCoverage,
+    Dtype,
+    Fact,
+    Facts,
+    Job,
+    Layer,
+    Loss,
+    Optimizer,
+    Storage,
+    StuckEval,
+    Targets,
+    ZeroSignal,
+)
+from trainlint.knowledge.optimizers import Step as StepLength
+from trainlint.knowledge.optimizers import optimizer
+from trainlint.probe.record import (
+    BINS,
+    HIGHEST,
+    LOWEST,
+    GroupRecord,
+    LossRecord,
+    ModeRecord,
+    OptimizerRecord,
+    Place,
+    Record,
+    Sequences,
+    Signal,
+)
 from trainlint.span import Span
-from trainlint.value import Integer, Proof, Role, Step, Unknown
+from trainlint.value import Integer, Proof, Real, Role, Step, Unknown
 
 SEQUENCES_AT_LEAST = 8
 """Fewer could all end in the same way by chance."""
@@ -25,7 +52,7 @@ STEPS_AT_LEAST = 20
 
 def facts(record: Record) -> Facts:
     """Everything that a run says about the places in the user's code."""
-    return Facts([*_losses(record), *_signals(record), *_modes(record)])
+    return Facts([*_losses(record), *_signals(record), *_optimizers(record), *_modes(record)])
 
 
 def span(place: Place) -> Span:
@@ -157,6 +184,50 @@ def median(signal: Signal) -> float | None:
         return None
     place = next(number for number, total in enumerate(accumulate(signal.margins)) if total >= half)
     return LOWEST + (place + 0.5) * (HIGHEST - LOWEST) / BINS
+
+
+def _optimizers(record: Record) -> Iterator[Fact]:
+    for each in record.optimizers:
+        for group in each.groups:
+            formats = [dtype for dtype in Dtype if group.parameters.get(dtype.value)]
+            if formats:
+                yield _optimizer(each, group, formats[-1])
+
+
+def _optimizer(record: OptimizerRecord, group: GroupRecord, dtype: Dtype) -> Optimizer:
+    """One group of parameters."""
+    where, known = span(record.place), optimizer(record.kind)
+    state = next((each for each in reversed(Dtype) if group.state.get(each.value)), None)
+    return Optimizer(
+        where,
+        where,
+        None,
+        (),
+        (),
+        name=record.kind.rpartition(".")[2],
+        weights=_weights(group, dtype, where),
+        lr=_real(group.lr),
+        decay=_real(group.weight_decay),
+        eps=_real(group.eps) if known and known.eps and not group.fused else None,
+        second=None if group.second is None or not (known and known.second) else Real(group.second),
+        state=state or Unknown("it keeps nothing of each weight, or took no step"),
+        scales=bool(known and (known.decoupled or group.decoupled)),
+        bounded=bool(known and known.step is StepLength.LEARNING_RATE),
+        transmitted=sum(group.rho) / len(group.rho) if group.rho else None,
+    )
+
+
+def _weights(group: GroupRecord, shortest: Dtype, where: Span) -> Storage | Unknown:
+    counts = " and ".join(f"{count:,} {name}" for name, count in group.parameters.items())
+    if shortest.is_short and len(group.parameters) > 1:
+        return Unknown(f"it steps weights of several formats, {counts}", "reading the code")
+    if shortest.is_short and group.unmeasured:
+        return Unknown(group.unmeasured, "reading the code")
+    return Storage(shortest, (Step(f"it steps {counts} weights", where),))
+
+
+def _real(number: float | None) -> Real | Unknown:
+    return Unknown("it is not a number") if number is None else Real(number)
 
 
 def _modes(record: Record) -> Iterator[Fact]:

@@ -24,6 +24,8 @@ WINDOW = 25
 PAUSE = 225
 """Steps between two windows."""
 
+NUMBERS = ("lr", "eps", "weight_decay", "betas", "alpha", "fused", "amsgrad", "decoupled_weight_decay")
+
 MOMENTS = ("exp_avg_sq", "square_avg", "exp_inf")
 
 
@@ -69,6 +71,8 @@ class GroupMeter:
         self.largest = 0.0
 
     def before(self, optimizer: Optimizer, group: dict[str, Any], turn: int, moved_inside: str) -> None:
+        if isinstance(group.get("lr"), float):
+            self.largest = max(self.largest, group["lr"])
         if turn == 0:
             self._describe(group)
         short = [each for each in group["params"] if each.dtype in SHORT and each.grad is not None]
@@ -91,7 +95,7 @@ class GroupMeter:
             self.shadow = None
 
     def _describe(self, group: Mapping[str, Any]) -> None:
-        self.numbers = {name: group.get(name) for name in ("lr", "eps", "weight_decay", "betas", "alpha", "momentum")}
+        self.numbers = {name: group.get(name) for name in NUMBERS}
         self.parameters = Counter()
         for each in group["params"]:
             self.parameters[str(each.dtype).removeprefix("torch.")] += each.numel()
@@ -106,21 +110,23 @@ class GroupMeter:
                     self.state[str(value.dtype).removeprefix("torch.")] += value.numel()
                     moments += [value] if name in MOMENTS and value.dtype in SHORT else []
             weights += [each] if each.dtype in SHORT else []
-        lr, decay = group.get("lr"), group.get("weight_decay")
-        if weights and lr and decay:
-            self.frozen["decay"] = unmoved(weights, 1 - float(lr) * float(decay))
+        decay = group.get("weight_decay")
+        if weights and self.largest and decay:
+            self.frozen["decay"] = unmoved(weights, 1 - self.largest * float(decay))
         betas = group.get("betas")
         if moments and betas is not None:
             self.frozen["moment"] = unmoved(moments, float(betas[1]))
 
     def record(self) -> GroupRecord:
         numbers = self.numbers
-        betas = numbers.get("betas") or ()
+        betas = numbers.get("betas")
         return GroupRecord(
-            lr=number(numbers.get("lr")),
-            betas=tuple(float(beta) for beta in betas),
+            lr=self.largest or number(numbers.get("lr")),
+            second=None if numbers.get("amsgrad") else number(betas[1] if betas else numbers.get("alpha")),
             eps=number(numbers.get("eps")),
             weight_decay=number(numbers.get("weight_decay")),
+            fused=bool(numbers.get("fused")),
+            decoupled=numbers.get("decoupled_weight_decay"),
             parameters=dict(self.parameters),
             state=dict(self.state),
             rho=tuple(float(rho) for rho, _ in self.windows),

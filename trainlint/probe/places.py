@@ -44,6 +44,17 @@ class Places:
             frame = frame.f_back
         return None
 
+    def maker(self, made: object) -> Place:
+        """Where the object that is being made is made: outside of its own constructors."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            inside = code.co_name == "__init__" and frame.f_locals.get(code.co_varnames[0]) is made
+            if not inside and not of_library(code.co_filename):
+                return self.place((code, frame.f_lasti))
+            frame = frame.f_back
+        return NOWHERE
+
     def place(self, key: Key | None) -> Place:
         """Where that call stands."""
         if key is None:

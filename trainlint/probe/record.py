@@ -113,14 +113,19 @@ class LossRecord:
 class GroupRecord:
     """One group of parameters: hyper-parameters, how many numbers of each format, and what arithmetic lost of them.
 
+    ``lr`` is the largest that was used, ``second`` the rate at which the second moment falls, if it may; ``fused`` steps are computed in
+    float32 registers, ``decoupled`` is what the group says of its weight decay.
+
     ``rho`` are transmitted fractions, one for each window, and ``stuck`` the shares of numbers that should have moved
     and did not. ``frozen_decay`` and ``frozen_moment`` are the shares that decay leaves where they are.
     """
 
     lr: float | None
-    betas: tuple[float, ...]
+    second: float | None
     eps: float | None
     weight_decay: float | None
+    fused: bool
+    decoupled: bool | None
     parameters: Mapping[str, int]
     state: Mapping[str, int]
     rho: tuple[float, ...] = ()
@@ -252,7 +257,7 @@ def _optimizer(found: dict[str, Any]) -> OptimizerRecord:
 
 
 def _group(found: dict[str, Any]) -> GroupRecord:
-    lists: Sequence[str] = ("betas", "rho", "stuck")
+    lists: Sequence[str] = ("rho", "stuck")
     return GroupRecord(**{**found, **{name: tuple(found[name]) for name in lists}})
 
 

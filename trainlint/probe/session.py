@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from trainlint.probe.losses import Call, LossMeter
 from trainlint.probe.modes import ModeMeter
 from trainlint.probe.optimizers import OptimizerMeter
 from trainlint.probe.places import Key, Places, under
-from trainlint.probe.record import LossRecord, Record, Unseen
+from trainlint.probe.record import LossRecord, Place, Record, Unseen
 
 EVERY = 10
 
@@ -50,7 +51,8 @@ class Session:
     def forget(self) -> None:
         """Begin anew, as a process that was forked off does."""
         self.losses: dict[tuple[object, ...], LossMeter] = {}
-        self.optimizers: dict[int, tuple[Optimizer, OptimizerMeter]] = {}
+        self.made: weakref.WeakKeyDictionary[Optimizer, Place] = weakref.WeakKeyDictionary()
+        self.optimizers: dict[int, tuple[weakref.ref[Optimizer], OptimizerMeter]] = {}
         self.modes = ModeMeter()
         self.unseen: Counter[tuple[str, str]] = Counter()
         self.steps = 0
@@ -82,16 +84,28 @@ class Session:
         """Something was computed that cannot be looked at."""
         self.unseen[what, why] += 1
 
+    @guarded("looking at an optimizer that is made")
+    def see_made(self, optimizer: Optimizer) -> None:
+        """An optimizer was made; only a reference is kept that does not keep it alive."""
+        self.made[optimizer] = self.places.maker(optimizer)
+
     @guarded("looking at an optimizer before its step")
     def see_step(self, optimizer: Optimizer, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """A step is about to be taken."""
         known = self.optimizers.get(id(optimizer))
-        if known is None or known[0] is not optimizer:
-            known = self.optimizers[id(optimizer)] = optimizer, OptimizerMeter(optimizer, self.places.caller())
+        if known is None or known[0]() is not optimizer:
+            place = self.made.get(optimizer) or self.places.caller()
+            known = self.optimizers[self._room(optimizer)] = weakref.ref(optimizer), OptimizerMeter(optimizer, place)
         inside = any(each is not None for each in (*args[1:], kwargs.get("closure")))
         scaled = kwargs.get("grad_scaler") is not None or getattr(optimizer, "grad_scale", None) is not None
         why = "its gradients are computed inside the step" if inside else "its gradients are unscaled inside the step"
         known[1].before(optimizer, why if inside or scaled else "")
+
+    def _room(self, optimizer: Optimizer) -> int:
+        """Where its meter belongs; one that is gone makes room, and its numbers stay."""
+        if id(optimizer) in self.optimizers:
+            self.optimizers[-len(self.optimizers)] = self.optimizers.pop(id(optimizer))
+        return id(optimizer)
 
     @guarded("looking at an optimizer after its step")
     def see_stepped(self, optimizer: Optimizer) -> None:

@@ -6,6 +6,7 @@ did over the same steps, held against what the shadow did, is the share of the u
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ class Shadow:
     """Some numbers of some parameters in float64."""
 
     def __init__(self, optimizer: Optimizer, group: dict[str, Any], parameters: list[Tensor]) -> None:
-        self.parameters = parameters
+        self.parameters = [weakref.ref(each) for each in parameters]
         self.start = joined(parameters)
         self.value = self.start.clone().requires_grad_()
         numbers = {name: value for name, value in group.items() if name != "params"}
@@ -38,7 +39,7 @@ class Shadow:
         """Take the step that the run is about to take; False where it would move other parameters than before."""
         if len(parameters) != len(self.parameters):
             return False
-        if any(one is not other for one, other in zip(parameters, self.parameters, strict=True)):
+        if any(one is not other() for one, other in zip(parameters, self.parameters, strict=True)):
             return False
         mine = self.optimizer.param_groups[0]
         mine.update({name: group[name] for name in ("lr", "weight_decay", "betas", "momentum") if name in group})
@@ -50,7 +51,7 @@ class Shadow:
     def transmitted(self) -> tuple[Tensor, Tensor]:
         """How much of the way the weights went, and the share of them that should have moved and did not."""
         intended = self.value.detach() - self.start
-        real = joined(self.parameters) - self.start
+        real = joined([each for reference in self.parameters if (each := reference()) is not None]) - self.start
         moved = intended != 0
         stuck = ((real == 0) & moved).sum() / moved.sum()
         return real.dot(intended) / intended.dot(intended), stuck
