@@ -113,8 +113,8 @@ class LossRecord:
 class GroupRecord:
     """One group of parameters: hyper-parameters, how many numbers of each format, and what arithmetic lost of them.
 
-    ``lr`` is the largest that was used, ``second`` the rate at which the second moment falls, if it may; ``fused`` steps are computed in
-    float32 registers, ``decoupled`` is what the group says of its weight decay.
+    ``lr`` is the largest that was used, ``second`` the rate at which the second moment falls, if it may. A ``fused``
+    step is computed in float32 registers, ``decoupled`` is what the group says of its weight decay.
 
     ``rho`` are transmitted fractions, one for each window, and ``stuck`` the shares of numbers that should have moved
     and did not. ``frozen_decay`` and ``frozen_moment`` are the shares that decay leaves where they are.
