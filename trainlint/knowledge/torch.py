@@ -105,6 +105,9 @@ WRAPPERS = frozenset(
         "torch.compile", "torch.jit.script", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "copy.deepcopy",
         "torch.nn.utils.weight_norm", "torch.nn.utils.parametrizations.weight_norm", "torch.nn.utils.spectral_norm",
         "torch.distributed.fsdp.FullyShardedDataParallel", "torch.fx.symbolic_trace",
+        "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
+        "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
+        "torch.distributed.tensor.parallel.parallelize_module",
     }
 )  # fmt: skip
 """Callables that hand back their first argument, dressed."""

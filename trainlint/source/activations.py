@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from trainlint.facts import Activation, Form
 from trainlint.knowledge import activations
+from trainlint.source import formats
 from trainlint.source.summary import dotted
 from trainlint.source.things import Arguments, Binding, Constant, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World
@@ -66,13 +67,24 @@ def by_function(world: World, name: str, given: Arguments, node: ast.AST, frame:
     if isinstance(thing, Unknown) and word in TURNED:
         return thing
     dim = given.keywords.get("dim") or (given.positional[1] if len(given.positional) > 1 else None)
-    return activated(world, opened(thing), word, dim, node, frame)
+    tensor = activated(world, opened(thing), word, dim, node, frame)
+    return _computed(world, tensor, word, given, 3 if ".functional." in name else 2, node, frame)
 
 
 def by_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Tensor:
     """``x.softmax(-1)``."""
     dim = given.keywords.get("dim") or (given.positional[0] if given.positional else None)
-    return activated(world, tensor, name, dim, node, frame)
+    return _computed(world, activated(world, tensor, name, dim, node, frame), name, given, 1, node, frame)
+
+
+def _computed(
+    world: World, tensor: Tensor, word: str, given: Arguments, place: int, node: ast.AST, frame: Frame
+) -> Tensor:
+    """A tensor behind an activation, in the format that its ``dtype`` names; the log of probabilities keeps theirs."""
+    if word in TURNED:
+        return tensor
+    dtype = given.keywords.get("dtype") or (given.positional[place] if len(given.positional) > place else None)
+    return formats.softened(world, dtype, tensor, node, frame)
 
 
 def is_method(world: World, name: str, given: Arguments) -> bool:
@@ -89,7 +101,7 @@ def opened(thing: Thing) -> Tensor:
             return thing
         case Unknown():
             return Tensor(thing)
-    return Tensor(Unknown("the logits come from something open"))
+    return Tensor(Unknown("the logits come from something open"), format=formats.known(thing))
 
 
 def along(tensor: Tensor, where: Callable[[int], int | None]) -> Activation | None:

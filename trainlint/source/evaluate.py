@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES, canonical, transformers
+from trainlint.knowledge.formats import CASTING
+from trainlint.knowledge.roles import roles
 from trainlint.source import (
     activations,
     arithmetic,
@@ -40,6 +42,7 @@ from trainlint.source.things import (
     Frame,
     Function,
     Items,
+    Made,
     Method,
     Opaque,
     Partial,
@@ -51,13 +54,10 @@ from trainlint.source.things import (
     Turn,
     backed,
 )  # fmt: skip
-from trainlint.source.world import Impossible, Path, World
+from trainlint.source.world import RESTORED, Budget, Impossible, Path, World
 from trainlint.value import Integer, Unknown
 
 APPLIED = ("forward", "__call__")
-RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
-"""A model out of a file has the layers of the code that wrote it: this code, on another path."""
-
 SEVERAL = Unknown("it changes with each turn of a loop")
 MOST_UNROLLED = 64
 """A loop of more turns than this is not followed turn by turn."""
@@ -159,6 +159,8 @@ class Evaluator(World):
             return self.bound_value(found, name, frame, node)
         if not isinstance(function, ast.ClassDef) and name in binding.declared(function):
             return self.parameter(name, frame)
+        if inside and not self.renews and names.is_local(frame.module, function, name):
+            raise Impossible
         return None
 
     def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
@@ -304,6 +306,9 @@ class Evaluator(World):
     def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing:
         """What a definition gives to a dotted name; a longer name than it binds goes on through attributes."""
         value = self._bound(binding, self._turned(binding, frame, use))
+        restored = isinstance(value, Opaque) and value.origin.startswith(RESTORED)
+        if restored and not self.renews and names.is_resumed(frame, binding):
+            raise Impossible
         if frame.function is None and isinstance(value, Integer | Constant):
             value = self._unless_rewritten(value, frame)
         for attribute in name[len(binding.name) :].split(".")[1:]:
@@ -387,6 +392,8 @@ class Evaluator(World):
                 return replace(value, label=name) if "." not in name else value
             case Opaque(name="from_pretrained()"):
                 return replace(value, name=name)
+            case Opaque() if roles(name) and name not in value.words:
+                return replace(value, words=(name.rpartition(".")[2], *value.words))
         if isinstance(value, Constant):
             return backed(replace(value, name=value.name or name), frame.step(node))
         return value
@@ -530,6 +537,8 @@ class Evaluator(World):
                 return settings.attribute(self, thing, name)
             case Opaque() if name in tensors.OF_TENSORS or name in activations.OPEN_METHODS:
                 return Method(thing, name)
+            case Opaque() if thing.format is not None and name in CASTING:
+                return Method(thing, name)
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
                 return Opaque(
@@ -541,6 +550,7 @@ class Evaluator(World):
                     words,
                     thing.evidence,
                     thing.mapped,
+                    thing.format,
                 )
             case Tensor(sampled=True) if name == "indices":
                 return thing
@@ -724,8 +734,9 @@ class Evaluator(World):
                 return self._got(thing, arguments)
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
-                mapped = _mapped(thing, arguments)
-                return Opaque(f"{thing.name}()", origin, thing.why, node=node, words=_strings(node), mapped=mapped)
+                mapped, made = _mapped(thing, arguments), Made(thing, node, frame)
+                words = _strings(node)
+                return Opaque(f"{thing.name}()", origin, thing.why, None, node, words, mapped=mapped, format=made)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")
 
     def _result(self, function: Function, arguments: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -758,14 +769,15 @@ class Evaluator(World):
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)
         inherited = objects.library_base(self, thing)
+        if inherited is not None and inherited.what.name in builtin.PARALLEL:
+            inside = binding.argument(inherited.arguments, ("module",), "module")
+            if isinstance(inside, Thunk):
+                return self.call(self.force(inside), arguments, node, frame)
         if inherited is not None and inherited.what.name in tensors.APPLICABLE:
             return tensors.apply(self, inherited, arguments, node, frame)
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
-        return Opaque(
-            f"{thing.name}()",
-            f"{id(node)}#{frame.number}",
-            Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}"),
-        )
+        why = Unknown(f"{thing.name} inherits forward from {base.name if base else 'nowhere'}")
+        return Opaque(f"{thing.name}()", f"{id(node)}#{frame.number}", why, format=Made(thing, node, frame))
 
     def apart(self) -> World:
         known = self.workspace.answers.get(("apart",))
@@ -775,8 +787,14 @@ class Evaluator(World):
         return known
 
     def beneath(self, path: Path) -> Evaluator:
-        inner = Evaluator(self.workspace, path, None if self.renews else self.budget)
-        inner.trains = self.trains
+        return self._inside(path, None if self.renews else self.budget)
+
+    def beside(self, path: Path) -> Evaluator:
+        return self._inside(path, None if self.renews else self.budget.beside)
+
+    def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
+        inner = Evaluator(self.workspace, path, budget)
+        inner.trains, inner.narrow = self.trains, self.narrow
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         return inner
 

@@ -16,6 +16,7 @@ from trainlint.source.things import (
     Entries,
     External,
     Frame,
+    Made,
     Method,
     Opaque,
     Tensor,
@@ -45,12 +46,13 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     """What such a model returns; None for anything else."""
     name = built.what.name
     if (counted := counted_by(name)) is not None:
-        logits = Tensor(_of_setting(world, built, counted), activation=raw(built))
+        logits = Tensor(_of_setting(world, built, counted), activation=raw(built), format=Made(built, node, frame))
         return _with_logits(world, logits, given, node, frame)
     known = head(name)
     if known is None or built.arguments is None:
         return None
-    tensor = Tensor(_counted(world, built, known), known.dim, activation=raw(built))
+    layer = _counted(world, built, known)
+    tensor = Tensor(layer, known.dim, activation=raw(built), format=Made(built, node, frame))
     return _entries(dict.fromkeys(known.keys, tensor), node, frame) if known.keys else tensor
 
 

@@ -21,6 +21,7 @@ class Kind(Enum):
     CHANGING = "changing"
     WRITERS = "writers"
     HOLDS = "holds"
+    SAID = "said"
     FIND = "find"
     WEB = "web"
 

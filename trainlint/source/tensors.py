@@ -9,6 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
+from trainlint.knowledge.formats import CASTING, REGIONS
 from trainlint.source import (
     activations,
     builtin,
@@ -16,6 +17,7 @@ from trainlint.source import (
     command_line,
     factories,
     files,
+    formats,
     hydra,
     joins,
     layers,
@@ -37,6 +39,7 @@ from trainlint.source.things import (
     External,
     Frame,
     Items,
+    Made,
     Method,
     Opaque,
     Partial,
@@ -125,6 +128,8 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
         default = signature.defaults.get(name)
         if given is None and isinstance(default, int):
             return Integer.exact(default)
+        if given is None and isinstance(default, str):
+            return Constant(default, name=name)
     if name in ("module", "_orig_mod", "data"):
         return built
     return Method(built, name)
@@ -166,7 +171,7 @@ def _entries(given: Arguments, node: ast.AST, frame: Frame) -> Entries:
 def _made(name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A library's class makes an object; anything else of a library is itself wherever it goes."""
     last = name.rpartition(".")[2]
-    known = name in SIGNATURES or (name.startswith("torch.nn.") and last[:1].isupper())
+    known = name in SIGNATURES or name in REGIONS or (name.startswith("torch.nn.") and last[:1].isupper())
     if known or name in command_line.PARSERS or name == "torch.utils.data.DataLoader" or last[:1].isupper():
         return Built(External(name), given, node, frame)
     return opaque(name, node, frame)
@@ -181,10 +186,13 @@ def opaque(name: str, node: ast.AST, frame: Frame) -> Opaque:
 
 def _tensor_call(world: World, name: str, first: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
     """Functions of tensors, as far as classes and targets go."""
+    last = name.rpartition(".")[2]
     if name in known_activations.FUNCTIONS:
-        return activations.by_function(world, name, given, node, frame)
+        soft = activations.by_function(world, name, given, node, frame)
+        return formats.after(world, last, Arguments(), node, frame, first, soft)
     if name in torch.KEEPING_FUNCTIONS:
-        return _kept_by(name, first)
+        rest = replace(given, positional=given.positional[1:])
+        return formats.after(world, last, rest, node, frame, first, _kept_by(name, first))
     if name in SHAPED:
         made = _written_out(world, name, first, given, node, frame)
         return _shaped(made if isinstance(made, Tensor) else Tensor(), first, given)
@@ -228,11 +236,13 @@ def _computed(world: World, name: str, first: Thing, given: Arguments, node: ast
     if name in (f"{F}.pad", "torch.nn.functional.pad"):
         return _padded(world, first, given, node, frame)
     if name == f"{F}.linear" and len(given.positional) > 1:
-        return _product(layers.linear(world, given.positional[1], 0), "F.linear", node, frame)
+        made = _product(layers.linear(world, given.positional[1], 0), "F.linear", node, frame)
+        return formats.product(made, node, frame, *map(world.force, given.positional[:2]))
     if name in PRODUCTS and len(given.positional) > PRODUCTS[name]:
-        return _product(layers.linear(world, given.positional[PRODUCTS[name]], -1), last, node, frame)
+        made = _product(layers.linear(world, given.positional[PRODUCTS[name]], -1), last, node, frame)
+        return formats.product(made, node, frame, *map(world.force, given.positional[: PRODUCTS[name] + 1]))
     if name == "torch.einsum":
-        return layers.einsum(world, given)
+        return formats.product(layers.einsum(world, given), node, frame, *map(world.force, given.positional[1:]))
     if name in (f"{F}.one_hot", f"{F}.embedding"):
         return Tensor(Unknown(f"{last} makes the logits"))
     if last in SPLITS and isinstance(first, Tensor):
@@ -367,18 +377,24 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     assert isinstance(built.what, External)
     name = built.what.name
     if name in torch.LAYERS:
-        return Tensor(layers.layer(world, built), torch.LAYERS[name][1], activation=factories.raw(built))
+        made, raw = layers.layer(world, built), factories.raw(built)
+        return Tensor(made, torch.LAYERS[name][1], activation=raw, format=Made(built, node, frame))
     if name in torch.KEEPS_CLASSES or name in ("torch.nn.Flatten", "torch.nn.Unflatten"):
-        return _passed_on(world, built, world.force(given.positional[0]) if given.positional else Tensor())
+        before = world.force(given.positional[0]) if given.positional else Tensor()
+        passed = _passed_on(world, built, before)
+        if name in known_activations.MODULES and isinstance(passed, Tensor):
+            passed = formats.softened(world, None, passed, node, frame)
+        return formats.after(world, built.name, Arguments(), node, frame, before, passed)
     if name == "torch.nn.Sequential":
-        return _through(world, built, given, node, frame)
+        return formats.inside(_through(world, built, given, node, frame), Made(built, node, frame))
     if name == "torch.nn.Embedding":
         return Tensor(Unknown("an embedding makes it"))
     found = factories.apply(world, built, given, node, frame)
     if found is not None:
         return found
     why = Unknown(f"what {built.label or built.name} returns is not known", built.label)
-    return Opaque(f"{built.label or built.name}()", f"{id(built.node)}()@{id(node)}#{frame.number}", why, node=node)
+    origin, format = f"{id(built.node)}()@{id(node)}#{frame.number}", Made(built, node, frame)
+    return Opaque(f"{built.label or built.name}()", origin, why, node=node, format=format)
 
 
 def _passed_on(world: World, built: Built, thing: Thing) -> Thing:
@@ -490,11 +506,14 @@ def method_call(world: World, method: Method, given: Arguments, node: ast.AST, f
             return Method(thing, name)
         case Opaque() | Unknown() if name in activations.OPEN_METHODS and activations.is_method(world, name, given):
             why = thing if isinstance(thing, Unknown) else _open_logits(thing)
-            return activations.by_method(world, Tensor(why, None), name, given, node, frame)
+            open_one = Tensor(why, None, format=formats.known(thing))
+            soft = activations.by_method(world, open_one, name, given, node, frame)
+            return formats.after(world, name, Arguments(), node, frame, open_one, soft)
         case Unknown():
             return thing
-        case Opaque() if name in OF_TENSORS:
-            return _of_opaque(world, thing, name, given, node, frame)
+        case Opaque() if name in OF_TENSORS or name in CASTING:
+            found = _of_opaque(world, thing, name, given, node, frame)
+            return formats.after(world, name, given, node, frame, thing, found) if thing.format is not None else found
         case Entries() if name == "get" and len(given.positional) == 1:
             return choices.entry(world, thing, world.force(given.positional[0]), node, frame)
         case Entries() | Items() | Constant():
@@ -554,7 +573,7 @@ def _of_opaque(world: World, thing: Opaque, name: str, given: Arguments, node: a
         "new_zeros",
         "new_ones",
     ):
-        opened = Tensor(_open_logits(thing), None, evidence=thing.evidence)
+        opened = Tensor(_open_logits(thing), None, evidence=thing.evidence, format=thing.format)
         return _tensor_method(world, opened, name, given, node, frame)
     return thing
 
@@ -652,6 +671,11 @@ def _is_stretch(place: ast.expr) -> bool:
 
 
 def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
+    made = _of_tensor(world, tensor, name, given, node, frame)
+    return formats.after(world, name.removesuffix("_"), given, node, frame, tensor, made)
+
+
+def _of_tensor(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     if name in ("masked_fill", "masked_fill_") and len(given.positional) == 2:
         mask, value = given.positional
         tensor = tensor.but(lowest=None, highest=None, masked=isinstance(tensor.layer, Layer))
@@ -668,7 +692,8 @@ def _tensor_method(world: World, tensor: Tensor, name: str, given: Arguments, no
     if name in SPLITS:
         return joins.split(world, tensor, name, given, node, frame)
     if name in ("matmul", "mm", "bmm") and given.positional:
-        return Tensor(layers.linear(world, given.positional[0], -1))
+        made = Tensor(layers.linear(world, given.positional[0], -1))
+        return formats.product(made, node, frame, tensor, world.force(given.positional[0]))
     if name == "size" and len(given.positional) == 1:
         return size(tensor, world.integer(world.force(given.positional[0])), node, frame)
     if name in ("item", "tolist") and (tensor.sampled or tensor.ids):
@@ -754,9 +779,13 @@ def _where_to(dim: int | None, name: str, numbers: list[int | None]) -> int | No
 
 def mixed(world: World, node: ast.BinOp, left: Thing, right: Thing, frame: Frame) -> Thing:
     """Arithmetic with a tensor: its classes stay, unless two layers meet; a number added moves its range."""
-    op = node.op
-    if isinstance(op, ast.MatMult):
-        return Tensor(layers.linear(world, Thunk(node.right, frame, right), -1))
+    if isinstance(node.op, ast.MatMult):
+        made = Tensor(layers.linear(world, Thunk(node.right, frame, right), -1))
+        return formats.product(made, node, frame, left, right)
+    return formats.combined(_mixed(node.op, left, right), left, right)
+
+
+def _mixed(op: ast.operator, left: Thing, right: Thing) -> Thing:
     if isinstance(left, Tensor) and isinstance(right, Integer) and isinstance(op, ast.Add | ast.Sub):
         return _shifted(left, right if isinstance(op, ast.Add) else -right)
     if isinstance(left, Integer) and isinstance(right, Tensor) and right.ids and isinstance(op, ast.Add):

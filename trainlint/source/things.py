@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from trainlint.facts import Activation, Fill, Ids, Layer
+from trainlint.facts import Activation, Dtype, Fill, Ids, Layer
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 
@@ -235,6 +235,42 @@ class Method:
 
 
 @dataclass(frozen=True, eq=False)
+class Cast:
+    """A tensor whose numbers were put into a format by a line of code; Unknown where the line does not say which."""
+
+    dtype: Dtype | Unknown
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A tensor whose numbers are in the format in which something computes: a module, or a product of matrices.
+
+    ``module`` was called by ``node`` in ``frame``; None stands for the module whose method that is. ``like`` is the
+    format of what went in, where that decides. ``promoted`` says that an operation came after it which a region of
+    mixed precision computes in 32 bits.
+    """
+
+    module: Thing | None
+    node: ast.AST
+    frame: Frame
+    like: Format | None = None
+    promoted: bool = False
+
+
+Format = Cast | Made
+
+
+@dataclass(frozen=True, eq=False)
+class Softened:
+    """The call by which a tensor became probabilities or their logarithms, and the format in which it was computed."""
+
+    format: Format | None
+    node: ast.AST
+    frame: Frame
+
+
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor, as far as classes and targets go.
 
@@ -244,7 +280,8 @@ class Tensor:
     ``sizes`` are its dimensions where it was made with them written down. ``sampled`` says that its entries are
     predicted classes, ``constant`` that it was made of one value and nothing was written into it yet. ``activation`` is
     what gave its numbers their meaning; None where nobody knows. ``ids`` are the tables in which all its entries were
-    looked up; ``masked`` says that some of the classes may have been shut out.
+    looked up; ``masked`` says that some of the classes may have been shut out. ``format`` says in which numbers it is,
+    ``softened`` in which the activation was computed.
     """
 
     layer: Layer | Unknown = UNTRACED
@@ -263,6 +300,8 @@ class Tensor:
     masked: bool = False
     evidence: tuple[Step, ...] = ()
     sizes: tuple[Thunk, ...] = ()
+    format: Format | None = None
+    softened: Softened | None = None
 
     def but(self, **changes: object) -> Tensor:
         """The tensor after an operation; what its numbers mean is gone unless ``changes`` says otherwise."""
@@ -274,7 +313,8 @@ class Opaque:
     """An object that nobody settled, but that is itself wherever it goes: an open parameter, a library's result.
 
     ``origin`` tells it from others of the same name; as a number it is the symbol of that origin. ``mapped`` are the
-    functions that make its rows, if it is a library's dataset.
+    functions that make its rows, if it is a library's dataset. ``format`` says in which numbers it is, if it is a
+    tensor.
     """
 
     name: str
@@ -285,6 +325,7 @@ class Opaque:
     words: tuple[str, ...] = ()
     evidence: tuple[Step, ...] = ()
     mapped: tuple[Thunk, ...] = ()
+    format: Format | None = None
 
 
 Thing = (

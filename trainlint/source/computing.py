@@ -1,0 +1,186 @@
+"""In which numbers a tensor reaches a line: its casts, the regions around what made it, the models it went through.
+
+A format in, or a line; out, the format in which it is there, and whether anything in reach mentions 16 bits at all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from trainlint.facts import Device, Dtype, Storage
+from trainlint.knowledge.formats import FRAMEWORKS, WORDS
+from trainlint.source import callers, regions, sharding, trainers
+from trainlint.source.storage import storage
+from trainlint.source.summary import Module
+from trainlint.source.things import Built, Cast, External, Format, Frame, Made, Opaque, Thing
+from trainlint.source.world import World
+from trainlint.value import Step, Unknown
+
+NOT_FOLLOWED = Unknown("the format of the logits is not followed")
+PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes behind the layer")
+TWICE = Unknown("a part of the model is stored in another format than the model")
+
+UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
+"""Precisions of Accelerate and Lightning that open no region."""
+
+MOST_FILES = 60
+"""Files in which a mention of 16 bits is looked for."""
+
+CUDA = (
+    ".cuda(",
+    "cuda:",
+    '"cuda"',
+    "'cuda'",
+    "torch.cuda.",
+    "nccl",
+    "flash_attn",
+    "bitsandbytes",
+    "xformers",
+    "triton",
+)
+OTHERS = ('"mps"', "'mps'", "torch.mps", "torch.xpu", '"xpu"', "torch_xla", "torch.hpu", "torch_npu")
+CPU = ('"cpu"', "'cpu'")
+
+
+def format_of(world: World, format: Format | None) -> Storage | Unknown:
+    """The format in which a tensor comes out of what made it."""
+    match format:
+        case Cast(dtype=Dtype() as dtype):
+            return Storage(dtype, format.steps)
+        case Cast(dtype=Unknown() as why):
+            return why
+        case Made():
+            return _of_made(world, format)
+    return NOT_FOLLOWED
+
+
+def _of_made(world: World, made: Made) -> Storage | Unknown:
+    region = regions.around(world, made.node, made.frame)
+    if isinstance(region, Unknown):
+        return region
+    if region is not None:
+        if made.promoted:
+            return PROMOTED
+        return Storage(region.dtype, (region.step,)) if isinstance(region.dtype, Dtype) else region.dtype
+    if isinstance(made.like, Cast):
+        return format_of(world, made.like)
+    return _of_models(world, made)
+
+
+def _of_models(world: World, made: Made) -> Storage | Unknown:
+    """The format of the models that a tensor came out of: the outer one's, unless a part of it says otherwise."""
+    stored = _by_trainer(world, made)
+    if stored is not None:
+        return stored
+    found: Storage | Unknown = NOT_FOLLOWED
+    for model, node, frame in reversed([*_models(world, made)]):
+        stored = _computed(world, model, node, frame)
+        if isinstance(found, Unknown) or (isinstance(stored, Storage) and stored.dtype is found.dtype):
+            found = stored if isinstance(stored, Storage) or found is NOT_FOLLOWED else found
+        elif isinstance(stored, Storage) and (stored.dtype.is_short or (found.dtype.is_short and stored.evidence)):
+            return stored if stored.dtype.is_short else TWICE
+    return found
+
+
+def _by_trainer(world: World, made: Made) -> Storage | Unknown | None:
+    """The format in which a trainer of a library stores the module whose method made a tensor."""
+    *_, (_, frame) = regions.levels(world, made.node, made.frame)
+    told = trainers.precision(world, frame)
+    return told if told is None or isinstance(told, Unknown) else told.storage
+
+
+def _computed(world: World, model: Thing, node: ast.AST, frame: Frame) -> Storage | Unknown:
+    sharded = sharding.computes(world, model, frame.module.path)
+    return sharded if sharded is not None else storage(world, model, node, frame)
+
+
+def _models(world: World, made: Made) -> Iterator[tuple[Thing, ast.AST, Frame]]:
+    """The modules that a tensor came out of, the innermost first, each with the line that calls it."""
+    if made.module is not None:
+        yield made.module, made.node, made.frame
+    frame: Frame | None = None
+    for node, where in regions.levels(world, made.node, made.frame):
+        receiver = callers.owner(world, frame)[1] if frame is not None else None
+        if isinstance(receiver, Built | Opaque) and receiver is not made.module:
+            yield receiver, node, where
+        frame = where
+    outermost = callers.owner(world, frame)[1] if frame is not None else None
+    if frame is not None and frame.function is not None and isinstance(outermost, Built | Opaque):
+        yield outermost, frame.function, frame
+
+
+def mentioned(world: World) -> bool:
+    """Whether any file of the project mentions 16 bits: the whole question is put only there."""
+    return any(world.workspace.said(word) for word in WORDS)
+
+
+def mentions(world: World, modules: Iterable[Module]) -> bool:
+    """Whether these files, or files of the project that they import, mention 16 bits."""
+    return any(world.workspace.holds(module.path, word) for module in _reach(world, modules) for word in WORDS)
+
+
+def _reach(world: World, modules: Iterable[Module]) -> list[Module]:
+    found: dict[str, Module] = {}
+    waiting = list(modules)
+    while waiting and len(found) < MOST_FILES:
+        module = waiting.pop(0)
+        if module.path not in found:
+            found[module.path] = module
+            waiting += _imported(world, module)
+    return list(found.values())
+
+
+def _imported(world: World, module: Module) -> Iterator[Module]:
+    names = {*module.imports.values(), *(star for star, _ in module.stars)}
+    for name in sorted({each for full in names for each in (full, full.rpartition(".")[0]) if each}):
+        path = world.workspace.locate(name, module)
+        other = world.workspace.module(path) if path is not None else None
+        if isinstance(other, Module):
+            yield other
+
+
+def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
+    """Why a library may cast, or open a region, around lines of these files: its trainer, its accelerator."""
+    paths = {module.path for module in modules}
+    for word in FRAMEWORKS:
+        for module in world.workspace.mentions(word, modules[0].path):
+            leads = not module.is_test and paths & {each.path for each in _reach(world, [module])}
+            found = _opening(world, module, word) if leads else None
+            if found is not None:
+                return found
+    return None
+
+
+def _opening(world: World, module: Module, word: str) -> Unknown | None:
+    for name in [name for name in module.loads if name.endswith(word)]:
+        for node in module.loads[name]:
+            call = module.parents.get(node)
+            if isinstance(call, ast.Call) and call.func is node:
+                thing = world.apart().evaluate(node, world.open_frame(module, call))
+                if isinstance(thing, External) and not _is_plain(call):
+                    return Unknown(f"{name} may open a region of mixed precision around the loss", name)
+    return None
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """Whether a trainer or an accelerator is told by a constant to compute in the format of the weights."""
+    told = [each.value for each in call.keywords if each.arg in ("mixed_precision", "precision")]
+    return any(isinstance(each, ast.Constant) and str(each.value) in UNMIXED for each in told)
+
+
+def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tuple[Step, ...]]:
+    """Where a program says that it runs, by the words of its files: CUDA if any says so, else another, else nothing."""
+    every = list({module.path: module for module in modules}.values())
+    for kind, words in ((Device.CUDA, CUDA), (Device.OTHER, OTHERS), (Device.CPU, CPU)):
+        for module in every:
+            for row, line in enumerate(module.rows, 1):
+                if any(word in line for word in words) and not line.lstrip().startswith("#"):
+                    return kind, (_line(module, row, line),)
+    return None, ()
+
+
+def _line(module: Module, row: int, line: str) -> Step:
+    marker = ast.Constant(None, lineno=row, col_offset=len(line) - len(line.lstrip()), end_lineno=row)
+    marker.end_col_offset = len(line.rstrip())
+    return module.step(marker)

@@ -1,0 +1,179 @@
+"""In which numbers PyTorch computes a loss: the format of its logits, the regions around it, and how it is written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
+from trainlint.knowledge import torch
+from trainlint.source import computing, regions
+from trainlint.source.linkers.site import (
+    Applied,
+    Site,
+    application,
+    applying,
+    call_of,
+    callable_of,
+    deciding,
+    named,
+    passed,
+    span_of,
+    standing,
+    trains,
+)
+from trainlint.source.summary import Module
+from trainlint.source.text import Fault
+from trainlint.source.things import Constant, Format, Frame, Tensor, Thing, Thunk
+from trainlint.source.world import World
+from trainlint.value import Integer, Unknown
+
+F = torch.F
+NATIVE = (f"{F}.cross_entropy", "torch.nn.CrossEntropyLoss")
+PICKING = (f"{F}.nll_loss", "torch.nn.NLLLoss", "torch.nn.NLLLoss2d", f"{F}.kl_div", "torch.nn.KLDivLoss")
+BINARY = (f"{F}.binary_cross_entropy_with_logits", "torch.nn.BCEWithLogitsLoss")
+KNOWN = frozenset((*NATIVE, *PICKING, *BINARY))
+WORDS = frozenset(name.rpartition(".")[2] for name in KNOWN)
+PLAIN = Storage(Dtype.FLOAT32)
+"""Where nothing in reach mentions 16 bits, PyTorch's own default is what is computed in."""
+
+MOVING = ("transpose", "permute", "movedim", "swapaxes", "rearrange", "mT")
+NOT_SOFTENED = Unknown("what made the log-probabilities is not followed")
+
+
+def sites(world: World, module: Module) -> Iterator[Site]:
+    """The calls of these losses, and of the objects that their classes make."""
+    for node, word in named(module, WORDS.__contains__):
+        call = call_of(module, node)
+        if call and word.islower():
+            yield Site(call, module)
+        else:
+            yield from applying(world, module, node)
+
+
+def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
+    """In which numbers one loss is computed in one world; nothing for a construction, nor for an evaluation."""
+    frame = standing(world, site)
+    known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
+    if known is None or _is_construction(known) or not trains(site.module, site.call):
+        return
+    given = passed(known, 0, ("input",))
+    if not computing.mentioned(world) and not may_be_spatial(site):
+        yield _fact(site, known, _spelling(known), PLAIN)
+        return
+    thing = world.force(given) if isinstance(given, Thunk) else given or Unknown("the input is not passed")
+    yield judged(world, site, frame, known, thing)
+
+
+def judged(world: World, site: Site, frame: Frame, known: Applied, thing: Thing) -> LossArithmetic:
+    """In which numbers a loss of this input is computed."""
+    spelling, format, place = _computed(known, thing, site, frame)
+    logits = logits_of(world, site, format, thing)
+    fact = _fact(site, known, spelling, logits, smoothed=_is_smoothed(world, known), thing=thing)
+    return fact if is_plain(logits) and not fact.spatial else placed(world, fact, site, place)
+
+
+def logits_of(world: World, site: Site, format: Format | Unknown | None, thing: Thing) -> Storage | Unknown:
+    """The format of what a loss is given; PyTorch's own where nothing that leads here mentions 16 bits."""
+    if isinstance(format, Unknown):
+        found: Storage | Unknown = format
+    else:
+        found = computing.format_of(world, format)
+    if isinstance(found, Unknown) and isinstance(thing, Unknown):
+        found = Unknown(f"the logits: {thing.reason}", thing.settle)
+    if isinstance(found, Unknown) and not computing.mentions(world, modules(world, site)):
+        return PLAIN
+    return found
+
+
+def is_plain(logits: Storage | Unknown) -> bool:
+    """Whether what surrounds a loss changes nothing for it."""
+    return isinstance(logits, Storage) and not logits.dtype.is_short
+
+
+def placed(world: World, fact: LossArithmetic, site: Site, place: tuple[ast.AST, Frame]) -> LossArithmetic:
+    """A loss of short logits, with what surrounds the place where it is computed."""
+    region = regions.around(world, *place)
+    autocast = region if region is None or isinstance(region, Unknown) else region.device
+    files = modules(world, site)
+    if autocast is None and isinstance(fact.logits, Storage):
+        autocast = computing.by_framework(world, files)
+    device, hints = computing.device(world, files)
+    compiled = regions.compiled(world, *place)
+    return replace(fact, autocast=autocast, device=device, hints=hints, compiled=compiled)
+
+
+def modules(world: World, site: Site) -> list[Module]:
+    """The files that lead to a site in this world: its own, and those of its callers."""
+    paths = dict.fromkeys((site.module.path, *(step.where.path for step in world.context.values())))
+    found = [world.workspace.module(path) for path in paths]
+    return [module for module in found if not isinstance(module, Fault)]
+
+
+def may_be_spatial(site: Site) -> bool:
+    """Whether the function of a loss moves dimensions about, so that classes may come to stand in the second one."""
+    words = [word for word in MOVING if word in site.module.loads]
+    scope = site.module.scope(site.node)
+    return any(site.module.scope(node) is scope for word in words for node in site.module.loads[word])
+
+
+def _computed(
+    known: Applied, thing: Thing, site: Site, frame: Frame
+) -> tuple[Spelling, Format | Unknown | None, tuple[ast.AST, Frame]]:
+    """How a loss is written, the format in which its sum over the classes is computed, and where that happens."""
+    place: tuple[ast.AST, Frame] = (site.call, frame)
+    spelling = _spelling(known)
+    if spelling is not Spelling.SEPARATE:
+        return spelling, getattr(thing, "format", None), place
+    soft = thing.softened if isinstance(thing, Tensor) else None
+    if soft is None or not isinstance(thing, Tensor) or thing.activation is None:
+        return spelling, NOT_SOFTENED, place
+    if thing.activation.form is not Form.LOG_PROBABILITIES:
+        return spelling, NOT_SOFTENED, place
+    is_log = thing.activation.name.startswith("the log of ")
+    return Spelling.LOGARITHM if is_log else spelling, soft.format, (soft.node, soft.frame)
+
+
+def _spelling(known: Applied) -> Spelling:
+    if known.name in NATIVE:
+        return Spelling.NATIVE
+    return Spelling.BINARY if known.name in BINARY else Spelling.SEPARATE
+
+
+def _fact(
+    site: Site, known: Applied, spelling: Spelling, logits: Storage | Unknown, *, smoothed: bool = False,
+    thing: Thing | None = None,
+) -> LossArithmetic:  # fmt: skip
+    classes = thing.layer.classes.number if isinstance(thing, Tensor) and isinstance(thing.layer, Layer) else None
+    return LossArithmetic(
+        call=site.span,
+        argument=site.span,
+        built=span_of(known),
+        context=(),
+        branch=(),
+        function=known.name.rpartition(".")[2],
+        spelling=spelling,
+        logits=logits,
+        smoothed=smoothed,
+        spatial=isinstance(thing, Tensor) and thing.dim == 1 and spelling is Spelling.NATIVE,
+        classes=classes,
+    )
+
+
+def _is_construction(applied: Applied) -> bool:
+    return applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
+
+
+def _is_smoothed(world: World, known: Applied) -> bool:
+    """Whether the targets are smoothed, or may be: the best answer is then at a finite margin."""
+    given = deciding(known, "label_smoothing") if known.name in NATIVE else None
+    if given is None:
+        return False
+    thing = world.force(given) if isinstance(given, Thunk) else given
+    match thing:
+        case Constant(value=float() as number):
+            return number > 0
+        case Integer():
+            return thing.number != 0
+    return True
