@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.facts import Device, Dtype, Storage
-from trainlint.knowledge.formats import FRAMEWORKS, WORDS
+from trainlint.knowledge.formats import FRAMEWORKS, WIDE, WORDS
 from trainlint.source import callers, regions, sharding, trainers
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module
@@ -111,8 +111,8 @@ def _models(world: World, made: Made) -> Iterator[tuple[Thing, ast.AST, Frame]]:
 
 
 def mentioned(world: World) -> bool:
-    """Whether any file of the project mentions 16 bits: the whole question is put only there."""
-    return any(world.workspace.said(word) for word in WORDS)
+    """Whether any file of the project mentions another format than PyTorch's own: only there the question is put."""
+    return any(world.workspace.said(word) for word in (*WORDS, *WIDE))
 
 
 def mentions(world: World, modules: Iterable[Module]) -> bool:
