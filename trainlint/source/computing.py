@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trainlint.facts import Device, Dtype, Storage
 from trainlint.knowledge.formats import FRAMEWORKS, WIDE, WORDS
 from trainlint.source import callers, regions, sharding, trainers
+from trainlint.source.reach import reach
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Cast, External, Format, Frame, Made, Opaque, Thing
@@ -23,9 +24,6 @@ TWICE = Unknown("a part of the model is stored in another format than the model"
 
 UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
 """Precisions of Accelerate and Lightning that open no region."""
-
-MOST_FILES = 60
-"""Files in which a mention of 16 bits is looked for."""
 
 CUDA = (
     ".cuda(",
@@ -117,27 +115,7 @@ def mentioned(world: World) -> bool:
 
 def mentions(world: World, modules: Iterable[Module]) -> bool:
     """Whether these files, or files of the project that they import, mention 16 bits."""
-    return any(world.workspace.holds(module.path, word) for module in _reach(world, modules) for word in WORDS)
-
-
-def _reach(world: World, modules: Iterable[Module]) -> list[Module]:
-    found: dict[str, Module] = {}
-    waiting = list(modules)
-    while waiting and len(found) < MOST_FILES:
-        module = waiting.pop(0)
-        if module.path not in found:
-            found[module.path] = module
-            waiting += _imported(world, module)
-    return list(found.values())
-
-
-def _imported(world: World, module: Module) -> Iterator[Module]:
-    names = {*module.imports.values(), *(star for star, _ in module.stars)}
-    for name in sorted({each for full in names for each in (full, full.rpartition(".")[0]) if each}):
-        path = world.workspace.locate(name, module)
-        other = world.workspace.module(path) if path is not None else None
-        if isinstance(other, Module):
-            yield other
+    return any(world.workspace.holds(module.path, word) for module in reach(world, modules) for word in WORDS)
 
 
 def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
@@ -145,7 +123,7 @@ def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
     paths = {module.path for module in modules}
     for word in FRAMEWORKS:
         for module in world.workspace.mentions(word, modules[0].path):
-            leads = not module.is_test and paths & {each.path for each in _reach(world, [module])}
+            leads = not module.is_test and paths & {each.path for each in reach(world, [module])}
             found = _opening(world, module, word) if leads else None
             if found is not None:
                 return found
