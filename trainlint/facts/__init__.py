@@ -4,8 +4,19 @@ An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule
 hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
+from trainlint.facts.copies import KeptWeights, Sharing
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
+from trainlint.facts.precision import (
+    Accumulator,
+    Compensation,
+    Device,
+    Dtype,
+    LossArithmetic,
+    Optimizer,
+    Spelling,
+    Storage,
+)
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -39,6 +50,7 @@ __all__ = [
     "Activation",
     "Alias",
     "ClassCut",
+    "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
@@ -51,6 +63,7 @@ __all__ = [
     "Form",
     "Ids",
     "Job",
+    "KeptWeights",
     "LabelMask",
     "LabelShift",
     "LabelledLayer",
@@ -58,11 +71,17 @@ __all__ = [
     "Loss",
     "LossArithmetic",
     "LossInput",
+    "Measured",
     "Metric",
+    "NewestBest",
+    "Optimizer",
+    "Purpose",
     "Relabelling",
     "ReservedClass",
+    "Selection",
     "SentinelIndex",
     "Service",
+    "Sharing",
     "Spelling",
     "StopCheck",
     "Storage",

@@ -1,0 +1,38 @@
+"""Copies of weights: those that are kept of the best round, and whether they are copies at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from trainlint.facts.fact import Fact
+from trainlint.value import Step, Unknown
+
+
+class Sharing(Enum):
+    """What something that was put aside has in common with the model that goes on being trained."""
+
+    ITSELF = "the model itself"
+    TENSORS = "the tensors of the model"
+    ON_CPU = "the tensors of the model, if it lies on the CPU"
+
+
+@dataclass(frozen=True)
+class KeptWeights(Fact):
+    """Weights that are put aside under ``kept`` and used later, while ``model`` goes on being trained.
+
+    ``by`` is what looks like a copy and is none (``dict``, ``.cpu()``); empty where nothing does. ``condition`` are the
+    tests under which they are kept. ``trained`` are the lines that go on training the model, ``certain`` says that they
+    are known to; unknown where the loop that trains is not seen. ``used`` is the first line that uses what was kept.
+    ``on_cpu`` are the lines that prove that the model lies on the CPU; None where nothing does.
+    """
+
+    kept: str
+    model: str
+    shares: Sharing
+    by: str
+    condition: tuple[Step, ...]
+    trained: tuple[Step, ...] | Unknown
+    used: Step
+    certain: bool
+    on_cpu: tuple[Step, ...] | None
