@@ -20,7 +20,6 @@ from trainlint.value import Step, Unknown
 
 NOT_FOLLOWED = Unknown("the format of the logits is not followed")
 PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes behind the layer")
-TWICE = Unknown("a part of the model is stored in another format than the model")
 
 UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
 """Precisions of Accelerate and Lightning that open no region."""
@@ -67,18 +66,17 @@ def _of_made(world: World, made: Made) -> Storage | Unknown:
 
 
 def _of_models(world: World, made: Made) -> Storage | Unknown:
-    """The format of the models that a tensor came out of: the outer one's, unless a part of it says otherwise."""
+    """The format of the models that a tensor came out of: the outer one's; where that is open, an inner one's cast."""
     stored = _by_trainer(world, made)
     if stored is not None:
         return stored
-    found: Storage | Unknown = NOT_FOLLOWED
+    open_one: Unknown = NOT_FOLLOWED
     for model, node, frame in reversed([*_models(world, made)]):
-        stored = _computed(world, model, node, frame)
-        if isinstance(found, Unknown) or (isinstance(stored, Storage) and stored.dtype is found.dtype):
-            found = stored if isinstance(stored, Storage) or found is NOT_FOLLOWED else found
-        elif isinstance(stored, Storage) and (stored.dtype.is_short or (found.dtype.is_short and stored.evidence)):
-            return stored if stored.dtype.is_short else TWICE
-    return found
+        found = _computed(world, model, node, frame)
+        if isinstance(found, Storage) and (open_one is NOT_FOLLOWED or found.dtype.is_short):
+            return found
+        open_one = found if isinstance(found, Unknown) and open_one is NOT_FOLLOWED else open_one
+    return open_one
 
 
 def _by_trainer(world: World, made: Made) -> Storage | Unknown | None:
