@@ -70,6 +70,8 @@ def _of_models(world: World, made: Made) -> Storage | Unknown:
     stored = _by_trainer(world, made)
     if stored is not None:
         return stored
+    if isinstance(made.module, Opaque):
+        return _computed(world, made.module, made.node, made.frame)
     open_one: Unknown = NOT_FOLLOWED
     for model, node, frame in reversed([*_models(world, made)]):
         found = _computed(world, model, node, frame)

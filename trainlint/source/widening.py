@@ -24,6 +24,7 @@ KEEPING = frozenset(
 )  # fmt: skip
 """Methods and functions of a tensor whose result has its format."""
 
+SUMS = frozenset({"log_softmax", "softmax", "log"})
 DEEPEST = 12
 
 
@@ -44,6 +45,15 @@ def cast(module: Module, node: ast.expr, depth: int = DEEPEST) -> Cast | None:
             before = _assigned(module, name, node)
             return cast(module, before, depth - 1) if before is not None else None
     return None
+
+
+def softened(module: Module, node: ast.expr) -> Cast | None:
+    """The cast of what a ``log_softmax`` is given; one behind it comes too late."""
+    value = _assigned(module, node.id, node) if isinstance(node, ast.Name) else node
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in KEEPING - SUMS:
+        value = value.func.value
+    is_one = isinstance(value, ast.Call) and last(value.func) == "log_softmax"
+    return cast(module, value) if is_one and value is not None else None
 
 
 def _of_call(module: Module, node: ast.Call, depth: int) -> Cast | None:

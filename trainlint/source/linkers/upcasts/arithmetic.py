@@ -60,8 +60,8 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
         return
     given = passed(known, 0, ("input",))
     if not may_be_spatial(site):
-        cast = _in_sight(given)
-        if cast is not None and isinstance(cast.dtype, Dtype) and _is_one_call(known):
+        cast = _in_sight(given, known)
+        if cast is not None and isinstance(cast.dtype, Dtype):
             yield _fact(site, known, _spelling(known), Storage(cast.dtype, cast.steps))
             return
         if not computing.mentioned(world):
@@ -141,16 +141,12 @@ def _computed(
     return Spelling.LOGARITHM if is_log else spelling, soft.format, (soft.node, soft.frame)
 
 
-def _in_sight(given: Thunk | Unknown | None) -> Cast | None:
-    """The cast of what a loss is given, where it stands in plain sight."""
+def _in_sight(given: Thunk | Unknown | None, known: Applied) -> Cast | None:
+    """The cast by which the sum of a loss is computed in 32 bits, where it stands in plain sight."""
     if not isinstance(given, Thunk) or given.known is not None:
         return None
-    return widening.cast(given.frame.module, given.node)
-
-
-def _is_one_call(known: Applied) -> bool:
-    """Whether a loss computes its sum itself: a cast behind ``log_softmax`` comes too late."""
-    return known.name not in PICKING
+    find = widening.softened if known.name in PICKING else widening.cast
+    return find(given.frame.module, given.node)
 
 
 def _spelling(known: Applied) -> Spelling:
