@@ -72,10 +72,10 @@ MARGIN = Command(
     "trainlint.cli.margin",
 )
 
-COMMANDS = {command.name: command for command in (RUN, REPORT, MARGIN)}
 LOSS = Command(
     "loss",
     "Find the classes that your own loss does not teach. Imports and calls it, on random numbers: this runs your code.",
+    "loss",
     "pkg.module:callable or file.py:callable: a function, a partial, a class or an object; name() is called first.",
     (
         Option("classes", "How many classes the loss is for.", Kind.ONE, "N"),
@@ -89,7 +89,7 @@ LOSS = Command(
     "trainlint.cli.loss",
 )
 
-COMMANDS = {command.name: command for command in (MARGIN, LOSS)}
+COMMANDS = {command.name: command for command in (RUN, REPORT, MARGIN, LOSS)}
 
 
 @contextmanager
