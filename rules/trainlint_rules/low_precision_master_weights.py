@@ -87,7 +87,7 @@ def low_precision_master_weights(optimizer: Optimizer) -> Iterator[Finding]:
         optimizer.argument,
         message,
         "updates round away: the weights hardly move, and the loss curve only looks slow",
-        _because(optimizer),
+        joined(optimizer.weights.evidence, *_numbers(optimizer, decay), optimizer.beside),
         f"keep the weights in float32 and compute in {short.value} under autocast",
         assumed,
         severity,
@@ -105,10 +105,10 @@ def _doubt(optimizer: Optimizer) -> str:
     return f", {optimizer.doubt}" if optimizer.doubt else ""
 
 
-def _because(optimizer: Optimizer) -> tuple[Step, ...]:
-    assert not isinstance(optimizer.weights, Unknown), "their format is known"
-    numbers = (each for each in (optimizer.lr, optimizer.decay) if isinstance(each, Real))
-    return joined(optimizer.weights.evidence, *(each.evidence for each in numbers))
+def _numbers(optimizer: Optimizer, decay: str) -> list[tuple[Step, ...]]:
+    """The lines of the numbers that the message names."""
+    named = (optimizer.lr, optimizer.decay if decay else None)
+    return [each.evidence for each in named if isinstance(each, Real)]
 
 
 def _decay(optimizer: Optimizer, short: Dtype) -> str:

@@ -72,7 +72,24 @@ MARGIN = Command(
     "trainlint.cli.margin",
 )
 
-COMMANDS = {command.name: command for command in (RUN, REPORT, MARGIN)}
+LOSS = Command(
+    "loss",
+    "Find the classes that your own loss does not teach. Imports and calls it, on random numbers: this runs your code.",
+    "loss",
+    "pkg.module:callable or file.py:callable: a function, a partial, a class or an object; name() is called first.",
+    (
+        Option("classes", "How many classes the loss is for.", Kind.ONE, "N"),
+        Option("ignore-index", "The number of padding: its targets must get no gradient.", Kind.ONE, "N"),
+        Option("set", "An argument for the callable, or for making the class.", Kind.MANY, "NAME=VALUE"),
+        Option("dtype", "Formats of the logits (default: float32).", Kind.MANY, "DTYPES"),
+        Option("device", "Where to run it (default: cpu).", Kind.ONE, "DEVICE"),
+        FORMAT,
+        OUTPUT,
+    ),
+    "trainlint.cli.loss",
+)
+
+COMMANDS = {command.name: command for command in (RUN, REPORT, MARGIN, LOSS)}
 
 
 @contextmanager

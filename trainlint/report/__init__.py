@@ -11,8 +11,9 @@ from trainlint.finding import Finding
 from trainlint.span import Span
 from trainlint.value import Unknown
 
-INPUTS, OPTIMIZERS = "loss inputs", "optimizers"
-"""The kind of which nothing is said where all are safe: nearly every loss has an input."""
+INPUTS, FORMATS, OPTIMIZERS = "loss inputs", "loss formats", "optimizers"
+QUIET = (INPUTS, FORMATS)
+"""The kinds of which nothing is said where all are safe: nearly every loss has an input, and a format."""
 
 
 @dataclass(frozen=True)
