@@ -62,10 +62,20 @@ def _kept(world: World, module: Module, node: ast.AST, depth: int) -> Iterator[S
         node = parent
     if isinstance(node, ast.Assign | ast.AnnAssign):
         yield Site(node, module)
+        yield from _under_its_name(world, module, node, depth)
     function = module.scope(node)
     if isinstance(node, ast.Return) and isinstance(function, aliases.FunctionDef) and depth < DEEPEST:
         for caller in callers.callers_of(world, module, function):
             yield from _kept(world, caller.module, caller.node, depth + 1)
+
+
+def _under_its_name(world: World, module: Module, node: ast.Assign | ast.AnnAssign, depth: int) -> Iterator[Site]:
+    """Where a variable hands on what it was given."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) if depth < DEEPEST:
+            for read in module.loads.get(name, ()):
+                if isinstance(read, ast.Name) and module.scope(read) is module.scope(node):
+                    yield from _kept(world, module, read, depth + 1)
 
 
 def _is_container(func: ast.expr) -> bool:
