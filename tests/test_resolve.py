@@ -144,6 +144,7 @@ def test_the_table_is_one_line_for_each_site(project: Path) -> None:
             "TL101",
             "objective.py:9:12",
         ],
+        ["-", "-", "AdamW", "-", "-", "float32", "safe", "train.py:32:17"],
     ]
 
 

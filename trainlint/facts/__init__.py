@@ -6,7 +6,17 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 
 from trainlint.facts.copies import KeptWeights, Sharing
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
+from trainlint.facts.precision import (
+    Accumulator,
+    Compensation,
+    Device,
+    Dtype,
+    LossArithmetic,
+    Optimizer,
+    Spelling,
+    Storage,
+)
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -40,6 +50,7 @@ __all__ = [
     "Activation",
     "Alias",
     "ClassCut",
+    "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
@@ -60,9 +71,14 @@ __all__ = [
     "Loss",
     "LossArithmetic",
     "LossInput",
+    "Measured",
     "Metric",
+    "NewestBest",
+    "Optimizer",
+    "Purpose",
     "Relabelling",
     "ReservedClass",
+    "Selection",
     "SentinelIndex",
     "Service",
     "Sharing",

@@ -5,7 +5,7 @@ One module per library. A callable is known by its qualified name; ``canonical``
 
 from __future__ import annotations
 
-from trainlint.knowledge import activations, losses, metrics, torch, torchvision, transformers
+from trainlint.knowledge import activations, losses, metrics, optimizers, precision, torch, torchvision, transformers
 from trainlint.knowledge.signature import Signature
 
 SIGNATURES: dict[str, Signature] = {
@@ -30,5 +30,6 @@ def canonical(name: str) -> str:
 
 
 __all__ = [
-    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchvision", "transformers",
+    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "optimizers", "precision", "torch",
+    "torchvision", "transformers",
 ]  # fmt: skip

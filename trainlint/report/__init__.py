@@ -11,7 +11,7 @@ from trainlint.finding import Finding
 from trainlint.span import Span
 from trainlint.value import Unknown
 
-INPUTS = "loss inputs"
+INPUTS, OPTIMIZERS = "loss inputs", "optimizers"
 """The kind of which nothing is said where all are safe: nearly every loss has an input."""
 
 

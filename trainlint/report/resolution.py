@@ -12,13 +12,26 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 
 from trainlint import __version__
-from trainlint.facts import Activation, CtcLoss, Fact, Job, Layer, Loss, LossInput, Metric, Targets, Unjudged
+from trainlint.facts import (
+    Activation,
+    CtcLoss,
+    Fact,
+    Job,
+    Layer,
+    Loss,
+    LossInput,
+    Metric,
+    Optimizer,
+    Storage,
+    Targets,
+    Unjudged,
+)
 from trainlint.finding import Finding
 from trainlint.report import place, reason
 from trainlint.report.structured import VERSION, located
 from trainlint.report.text import LABEL, STYLES, Line, lined_up, place_of, printable
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Settled, Step, Unknown, Worth
+from trainlint.value import Integer, Position, Proof, Real, Settled, Step, Unknown, Worth
 
 VERDICTS = {"safe": "bold green", "flagged": "bold red", "not judged": "bold yellow"}
 KNOWN_BY = {Proof.USE: "by its use", Proof.TABLE: "by its table", Proof.NAME: "by its name alone"}
@@ -47,7 +60,9 @@ class Site:
     @property
     def title(self) -> str:
         """What is called there."""
-        names = (getattr(fact, "function", "") or getattr(fact, "by", "") for fact in self.facts)
+        makers = (fact.name for fact in self.facts if isinstance(fact, Optimizer))
+        words = (getattr(fact, "function", "") or getattr(fact, "by", "") for fact in self.facts)
+        names = (*words, *makers)
         return next(filter(None, names), _spaced(type(self.facts[0]).__name__))
 
 
@@ -190,6 +205,8 @@ def _of(fact: Fact) -> Iterator[Row]:
             yield from _job(fact.job)
         case LossInput():
             yield _input(fact)
+        case Optimizer():
+            yield from _optimizer(fact)
         case _:
             yield from _fields(fact)
 
@@ -246,6 +263,30 @@ def _input(fact: LossInput) -> Row:
     return Row("input", f"{_meant(fact.reaches)}; {wants}", (fact.reaches.step,), number=fact.classes)
 
 
+def _optimizer(fact: Optimizer) -> Iterator[Row]:
+    yield _stored("weights", fact.weights)
+    yield from (_real(label, number) for label, number in (("lr", fact.lr), ("wd", fact.decay)))
+    for label, number in (("eps", fact.eps), ("beta2", fact.second)):
+        if number is not None:
+            yield _real(label, number)
+    state = fact.state
+    yield Row("state", why=state) if isinstance(state, Unknown) else Row("state", state.value)
+    if fact.compensation is not None or fact.doubt:
+        yield Row("keeps", fact.compensation.value if fact.compensation else fact.doubt)
+
+
+def _stored(label: str, weights: Storage | Unknown) -> Row:
+    if isinstance(weights, Unknown):
+        return Row(label, why=weights)
+    return Row(label, weights.dtype.value, weights.evidence, weights.assumed)
+
+
+def _real(label: str, number: Real | Unknown) -> Row:
+    if isinstance(number, Unknown):
+        return Row(label, why=number)
+    return Row(label, f"{number.number:g}", number.evidence, number.assumed)
+
+
 def _meant(activation: Activation) -> str:
     return f"{activation.form.value} {'of' if activation.is_layer else 'by'} {activation.name}"
 
@@ -273,7 +314,15 @@ def _columns(site: Site, folder: str) -> tuple[str, ...]:
     index, position = _sentinel(site)
     codes = dict.fromkeys(finding.code for finding in site.findings)
     verdict = " ".join([site.verdict, *codes])
-    return name, classes, site.title, index, position, UNSEEN, verdict, place(site.call, folder)
+    return name, classes, site.title, index, position, _dtype(site), verdict, place(site.call, folder)
+
+
+def _dtype(site: Site) -> str:
+    """The format of the weights that are trained."""
+    for fact in site.facts:
+        if isinstance(fact, Optimizer):
+            return OPEN if isinstance(fact.weights, Unknown) else fact.weights.dtype.value
+    return UNSEEN
 
 
 def _head(site: Site) -> tuple[str, str]:
@@ -285,7 +334,8 @@ def _head(site: Site) -> tuple[str, str]:
     for fact in site.facts:
         if isinstance(fact, LossInput) and isinstance(fact.reaches, Activation):
             return fact.reaches.name, str(fact.classes or OPEN)
-    return OPEN, OPEN
+    missing = UNSEEN if all(isinstance(fact, Optimizer) for fact in site.facts) else OPEN
+    return missing, missing
 
 
 def _sentinel(site: Site) -> tuple[str, str]:

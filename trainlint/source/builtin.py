@@ -32,6 +32,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
     TupleClass,
+    evidence,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Step, Symbol, Table, Unknown
@@ -409,16 +410,21 @@ def _floats(op: ast.operator, left: Thing, right: Thing) -> Thing:
     first, second = _float(left), _float(right)
     if first is None or second is None:
         return Unknown("the operation is not followed")
+    steps, assumed = (*evidence(left), *evidence(right)), (*_assumed(left), *_assumed(right))
     match op:
         case ast.Add():
-            return Constant(first + second)
+            return Constant(first + second, steps, assumed)
         case ast.Sub():
-            return Constant(first - second)
+            return Constant(first - second, steps, assumed)
         case ast.Mult():
-            return Constant(first * second)
+            return Constant(first * second, steps, assumed)
         case ast.Div() if second:
-            return Constant(first / second)
+            return Constant(first / second, steps, assumed)
     return Unknown("the operation is not followed")
+
+
+def _assumed(thing: Thing) -> tuple[Step, ...]:
+    return thing.assumed if isinstance(thing, Integer | Constant) else ()
 
 
 def number(thing: Thing) -> float | None:

@@ -40,7 +40,7 @@ class History:
     def __init__(
         self,
         world: World,
-        says: Callable[[Module, ast.AST], bool],
+        says: Callable[[World, Module, ast.AST], bool],
         concerns: Callable[[ast.Call, Frame], bool],
     ) -> None:
         self.world, self.says, self.concerns = world, says, concerns
@@ -111,7 +111,7 @@ class History:
 
     def _block(self, block: Sequence[ast.AST], frame: Frame) -> Iterator[Earlier]:
         for each in reversed(block):
-            if isinstance(each, ast.stmt) and self.left > 0 and self.says(frame.module, each):
+            if isinstance(each, ast.stmt) and self.left > 0 and self.says(self.world, frame.module, each):
                 yield from self._ran(each, frame)
 
     def _ran(self, node: ast.stmt, frame: Frame) -> Iterator[Earlier]:
@@ -144,9 +144,9 @@ class History:
             yield from self._block(node.orelse if arm(self.world, node, frame) else node.body, frame)
 
     def _is_of_concern(self, node: ast.AST, frame: Frame) -> bool:
-        if not self.says(frame.module, node):
+        if not self.says(self.world, frame.module, node):
             return False
-        if any(isinstance(each, ast.For) and self.says(frame.module, each) for each in ast.walk(node)):
+        if any(isinstance(each, ast.For) and self.says(self.world, frame.module, each) for each in ast.walk(node)):
             return True
         return any(self.concerns(call, frame) or self._enters(call, frame) for call in _calls(node))
 
@@ -157,7 +157,7 @@ class History:
     def _called(self, call: ast.Call, frame: Frame) -> Iterator[Earlier]:
         """A call that has run: itself, then what it entered."""
         self.left -= 1
-        if self.says(frame.module, call):
+        if self.says(self.world, frame.module, call):
             if self.concerns(call, frame):
                 yield Earlier(call, frame)
             yield from self._entered(call, frame)
@@ -170,7 +170,7 @@ class History:
             thing = self._callable(call, frame)
             match thing:
                 case Function(node=ast.FunctionDef() | ast.AsyncFunctionDef()):
-                    if self.says(thing.frame.module, thing.node):
+                    if self.says(self.world, thing.frame.module, thing.node):
                         given = arguments(self.world, call, frame)
                         yield from self.ran(callers.activation(self.world, thing, given, call, frame))
                 case Class():
@@ -211,7 +211,7 @@ class History:
         if made.arguments is None:
             return
         for owner, frame in objects.initialisers(self.world, made):
-            if self.says(owner.module, objects.function_of(frame)):
+            if self.says(self.world, owner.module, objects.function_of(frame)):
                 yield from self._block(objects.function_of(frame).body, frame)
 
 

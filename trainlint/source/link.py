@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, LossInput, Unreadable
+from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, LossInput, Selection, Unreadable
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import LINKERS
@@ -83,7 +83,7 @@ def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tupl
 
 def joined(facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts of a project, each in the light of the others."""
-    return _once_each(_without_parts(_with_twins(facts)))
+    return _first_of_file(_once_each(_without_parts(_with_twins(facts))))
 
 
 def _once_each(facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -103,6 +103,19 @@ def _once_each(facts: Iterable[Fact]) -> Iterator[Fact]:
             first, *others = alike[frozenset(reaching[fact.call])]
             if fact.call == first:
                 yield replace(fact, beside=tuple(Step(f"{fact.function} is given the same", each) for each in others))
+
+
+def _first_of_file(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Choices by the lowest loss alone: all but the first of a file say that they repeat it."""
+    known = tuple(facts)
+    first: dict[str, Span] = {}
+    chosen = [fact for fact in known if isinstance(fact, Selection) and fact.keeps_lowest_loss]
+    for selection in sorted(chosen, key=lambda each: each.call):
+        if (selection.is_named or not selection.metrics) and not selection.learned:
+            first.setdefault(selection.call.path, selection.call)
+    for fact in known:
+        repeats = isinstance(fact, Selection) and first.get(fact.call.path, fact.call) != fact.call
+        yield replace(fact, is_repeated=True) if isinstance(fact, Selection) and repeats else fact
 
 
 def _without_parts(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
 from trainlint.source import builtin, dtypes, objects
+from trainlint.source.castings import says
 from trainlint.source.history import Earlier, History
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
@@ -38,12 +39,6 @@ DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re
 ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
 """Methods that hand out the parts of a module one by one."""
 
-WORDS = frozenset({*precision.CASTS, *precision.OPEN_CASTS, *ELEMENTS, *precision.DEFAULT_SETTERS})
-SHOWN = re.compile(
-    r"half|bfloat16|float|double|dtype|\.to\b|\.type\b|_apply|setup|prepare|shard|initialize|parameters|modules|cast|from_pretrained"
-)
-"""What the lines of a function say that may cast something, or make something."""
-
 
 @dataclass(frozen=True)
 class Weights:
@@ -58,9 +53,12 @@ def storage(world: World, model: Thing, node: ast.AST, frame: Frame) -> Storage 
     return weights(world, model, node, frame).every
 
 
-def weights(world: World, model: Thing, node: ast.AST, frame: Frame) -> Weights:
-    """The formats of a model's parameters when ``node`` runs in ``frame``: of all, and of those that are trained."""
-    return _Search(world, model).at(node, frame)
+def weights(world: World, model: Thing, node: ast.AST, frame: Frame, holders: tuple[Thing, ...] = ()) -> Weights:
+    """The formats of a model's parameters when ``node`` runs in ``frame``: of all, and of those that are trained.
+
+    ``holders`` are the modules of which it is a part.
+    """
+    return _Search(world, model, holders=holders).at(node, frame)
 
 
 @dataclass
@@ -72,7 +70,7 @@ class _Search:
     depth: int = 0
     trained: Storage | Unknown | None = None
     parts: list[tuple[Step, Dtype | None]] = field(default_factory=list)
-    owner: Built | None = None
+    holders: tuple[Thing, ...] = ()
 
     def inside(self) -> Storage | Unknown | None:
         """What the ``__init__`` of a module of the project casts the whole of it to, if it does."""
@@ -101,6 +99,8 @@ class _Search:
     def at(self, node: ast.AST, frame: Frame) -> Weights:
         if not isinstance(self.model, Built | Opaque):
             return _both(self.model if isinstance(self.model, Unknown) else Unknown("what is trained is not followed"))
+        if not may_be_short(self.world) and not _is_loaded(self.model):
+            return _both(Storage(Dtype.FLOAT32))
         self.history = History(self.world, says, self._concerns)
         if node is self.model.node and isinstance(node, ast.Call):
             return self._whole(self._made(node, frame))
@@ -110,6 +110,8 @@ class _Search:
                 return self._whole(found)
         if self.world.budget.left < 0 or self.history.left <= 0:
             return _both(Unknown("too many lines run before this one"))
+        if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call) and self.model.arguments is not None:
+            return self._whole(self._made(self.model.node, self.model.frame))
         return self._whole(_unseen(self.model))
 
     def _whole(self, found: Storage | Unknown | Weights) -> Weights:
@@ -143,7 +145,7 @@ class _Search:
     def _role(self, node: ast.expr, frame: Frame) -> str:
         """What an expression stands for: the whole model, one of its parts, or neither."""
         thing = self.world.evaluate(node, frame)
-        if self._is_model(thing) or any(same(thing, each) for each in self.history.receivers):
+        if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
             return "whole"
         each = node
         while isinstance(each, ast.Attribute | ast.Subscript | ast.Call):
@@ -190,7 +192,7 @@ class _Search:
         over = loop.iter
         if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ELEMENTS):
             return None
-        casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and _is_cast(call)]
+        casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and is_cast(call)]
         role = self._role(over.func.value, frame) if casts else ""
         if not role:
             return None
@@ -225,14 +227,14 @@ def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unkno
     return _stored(world, given, call, frame) if given is not None else _plain(Dtype.FLOAT32, frame, call)
 
 
-def says(module: Module, node: ast.AST) -> bool:
-    """Whether the lines of a node hold a word of a cast, or call anything that may hold one."""
-    known = module.kept.get(("casts", node))
-    if not isinstance(known, bool):
-        first, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-        known = any(isinstance(each, ast.Call) for each in ast.walk(node)) and first <= end
-        module.kept["casts", node] = known
-    return known
+def may_be_short(world: World) -> bool:
+    """Whether any line of the project could name a format of 16 bits."""
+    return any(world.workspace.says(word) for word in precision.SHORT_WORDS)
+
+
+def _is_loaded(model: Built | Opaque) -> bool:
+    """Whether a library loads it, in a format that the checkpoint may decide."""
+    return isinstance(model.node, ast.Call) and last(model.node.func) in precision.LOADS
 
 
 def same(one: Thing, other: Thing) -> bool:
@@ -265,7 +267,7 @@ def _given(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def _is_cast(call: ast.Call) -> bool:
+def is_cast(call: ast.Call) -> bool:
     word = last(call.func)
     is_one = word in precision.CASTS or word in precision.OPEN_CASTS
     return isinstance(call.func, ast.Attribute) and is_one and _may_cast(call)
@@ -327,7 +329,7 @@ def by_engine(world: World, engine: Thing) -> Storage | Unknown | None:
         return Unknown("the precision of the engine is open", "precision") if not _is_number(value) else None
     name = precision.TRUE_PRECISIONS.get(str(value.value))
     step = engine.frame.step(engine.node)  # type: ignore[arg-type]
-    return Storage(Dtype(name), (step,), value.assumed) if name else None
+    return Storage(Dtype(name), (step,), value.assumed, step.where) if name else None
 
 
 def _is_number(value: Thing) -> bool:
@@ -466,7 +468,7 @@ def _together(world: World, model: Built, parts: list[tuple[Thing, Frame]], dept
     for part, frame in parts:
         if not _may_be_module(world, part):
             continue
-        each = _Search(world, part, depth + 1, owner=model).in_parts(frame)
+        each = _Search(world, part, depth + 1, holders=(model,)).in_parts(frame)
         if isinstance(each, Unknown):
             return each
         if found is not None and each.dtype is not found.dtype:
