@@ -34,6 +34,7 @@ from trainlint.facts import (
     LabelMask,
     LabelShift,
     Layer,
+    LoadedModel,
     Loss,
     LossArithmetic,
     LossInput,
@@ -55,6 +56,7 @@ from trainlint.facts import (
     Unjudged,
     Unreadable,
     UnusedSentinel,
+    WeightAverage,
 )
 from trainlint.finding import Finding, Severity
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
@@ -107,6 +109,7 @@ __all__ = [
     "LabelShift",
     "LabelledLayer",
     "Layer",
+    "LoadedModel",
     "Loss",
     "LossArithmetic",
     "LossInput",
@@ -141,6 +144,7 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "WeightAverage",
     "entry_role",
     "given",
     "index_roles",

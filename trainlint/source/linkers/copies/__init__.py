@@ -1,6 +1,9 @@
 """Copies of weights: what is kept of the best round, averages, what a checkpoint brings."""
 
-from trainlint.source.linkers.copies import kept
+from trainlint.source.linkers.copies import kept, loads
 from trainlint.source.linkers.linker import Linker
 
-LINKERS = (Linker("judging weights that are kept", kept.sites, kept.facts),)
+LINKERS = (
+    Linker("judging weights that are kept", kept.sites, kept.facts),
+    Linker("judging a checkpoint that is trained", loads.sites, loads.facts),
+)
