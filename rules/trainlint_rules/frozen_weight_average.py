@@ -22,14 +22,15 @@ Bad:
     import torch
     from torch import nn
 
+    DECAY = 0.999
     model = nn.Linear(8, 2).bfloat16()
     average = copy.deepcopy(model)
 
 
-    def update(decay=0.999):
+    def update():
         with torch.no_grad():
             for kept, weight in zip(average.parameters(), model.parameters()):
-                kept.mul_(decay).add_(weight, alpha=1 - decay)
+                kept.mul_(DECAY).add_(weight, alpha=1 - DECAY)
 
 Good:
 
@@ -38,14 +39,15 @@ Good:
     import torch
     from torch import nn
 
+    DECAY = 0.999
     model = nn.Linear(8, 2).bfloat16()
     average = copy.deepcopy(model).float()
 
 
-    def update(decay=0.999):
+    def update():
         with torch.no_grad():
             for kept, weight in zip(average.parameters(), model.parameters()):
-                kept.mul_(decay).add_(weight, alpha=1 - decay)
+                kept.mul_(DECAY).add_(weight, alpha=1 - DECAY)
 
 Severity. An error: format and decay are known, and the rest is arithmetic. The message names a default that the decay
 rests on. Known are updates by hand (``mul_`` and ``add_``, ``lerp_``, ``copy_`` or an assignment of the sum,

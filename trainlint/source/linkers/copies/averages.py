@@ -13,11 +13,11 @@ from trainlint.facts import Storage, WeightAverage
 from trainlint.knowledge import averages as known_averages
 from trainlint.knowledge.precision import CASTS, OPEN_CASTS
 from trainlint.source import callers, objects
-from trainlint.source.binding import argument, arguments
+from trainlint.source.binding import argument, arguments, declared
 from trainlint.source.linkers.copies import containers
 from trainlint.source.linkers.copies.updates import Update, left_of_one, update
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
-from trainlint.source.names import reaching
+from trainlint.source.names import final, reaching
 from trainlint.source.parameters import trained
 from trainlint.source.sift.copies import averages
 from trainlint.source.storage import cast, storage
@@ -202,16 +202,27 @@ def _definitions(world: World, model: ast.expr, frame: Frame) -> Iterator[tuple[
     """The expression that a model's name stands for, its frame, and the line and frame where that runs."""
     match model:
         case ast.Name(id=name):
-            found = reaching(world, name, model, frame)
-            if found is not None and isinstance(found.node, ast.Assign):
-                yield found.node.value, frame, found.node, frame
-            else:
-                thing = world.evaluate(model, frame)
-                if isinstance(thing, Built) and isinstance(thing.node, ast.Call) and last(thing.node.func) in COPIES:
-                    yield thing.node, thing.frame, thing.node, thing.frame
+            yield from _named(world, name, model, frame)
         case ast.Attribute(value=ast.Name(), attr=name):
             _, receiver = callers.owner(world, frame)
             yield from _in_init(world, receiver, name)
+
+
+def _named(world: World, name: str, model: ast.expr, frame: Frame) -> Iterator[tuple[ast.expr, Frame, ast.AST, Frame]]:
+    found, where = reaching(world, name, model, frame), frame
+    if found is None and frame.function is not None and not _is_parameter(name, frame):
+        where = world.module_frame(frame.module)
+        found = final(world, name, frame.module.tree.body, where)
+    if found is not None and isinstance(found.node, ast.Assign):
+        yield found.node.value, where, found.node, where
+        return
+    thing = world.evaluate(model, frame)
+    if isinstance(thing, Built) and isinstance(thing.node, ast.Call) and last(thing.node.func) in COPIES:
+        yield thing.node, thing.frame, thing.node, thing.frame
+
+
+def _is_parameter(name: str, frame: Frame) -> bool:
+    return isinstance(frame.function, ast.FunctionDef | ast.AsyncFunctionDef) and name in declared(frame.function)
 
 
 def _in_init(world: World, receiver: Thing | None, name: str) -> Iterator[tuple[ast.expr, Frame, ast.AST, Frame]]:
