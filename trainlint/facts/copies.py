@@ -25,7 +25,8 @@ class KeptWeights(Fact):
     ``by`` is what looks like a copy and is none (``dict``, ``.cpu()``); empty where nothing does. ``condition`` are the
     tests under which they are kept. ``trained`` are the lines that go on training the model, ``certain`` says that they
     are known to; unknown where the loop that trains is not seen. ``used`` is the first line that uses what was kept.
-    ``on_cpu`` are the lines that prove that the model lies on the CPU; None where nothing does.
+    ``on_cpu`` are the lines that prove that the model lies on the CPU; None where nothing does. ``restarts`` says that
+    they are the weights of the start, kept to begin again from, and not those of the best round.
     """
 
     kept: str
@@ -37,6 +38,7 @@ class KeptWeights(Fact):
     used: Step
     certain: bool
     on_cpu: tuple[Step, ...] | None
+    restarts: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,6 @@ class LoadedModel(Fact):
     trained: Step
     version: Step | None
     certain: bool
+
+    def given_up(self, why: Unknown) -> LoadedModel:
+        return self

@@ -27,7 +27,7 @@ def keeps(data: bytes) -> bool:
     """Whether weights may be put aside that a model goes on changing."""
     if RENAMED.search(data):
         return True
-    if b".state_dict(" in data and (b".append(" in data or STORED.search(data)):
+    if b".state_dict(" in data and (b".append(" in data or b".load_state_dict(" in data or STORED.search(data)):
         return True
     return holds(data, HANDED_OUT) and CHOSEN.search(data) is not None
 

@@ -31,7 +31,7 @@ LIBRARY = "transformers."
 FIFTH = (5,)
 """From this version on the library keeps the format of the checkpoint where it is told none."""
 
-NO_MODEL = re.compile(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer")
+NO_MODEL = re.compile(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
 PARTLY = re.compile(r"peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad", re.IGNORECASE)
 """What files say where not all of the weights are trained as they were loaded."""
 
@@ -47,10 +47,36 @@ class Load:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where training starts, in projects that load checkpoints."""
-    if next(world.workspace.mentions_both("from_pretrained", "transformers"), None) is None:
+    if not any(_may_load(world, each) for each in world.workspace.mentions_both("from_pretrained", "transformers")):
         return
     yield from optimizers.sites(world, module)
     yield from trainers.sites(world, module)
+
+
+def _may_load(world: World, module: Module) -> bool:
+    """Whether a file loads a model without saying in which format, for all that its words say."""
+    known = module.kept.get("may load")
+    if not isinstance(known, bool):
+        open_ones = any(
+            last(call.func) == "from_pretrained"
+            and isinstance(call.func, ast.Attribute)
+            and not NO_MODEL.search(last(call.func.value))
+            and not any(keyword.arg in (None, *QUANTISING) for keyword in call.keywords)
+            for call in module.calls
+        )
+        known = open_ones and not module.is_test and not PARTLY.search("\n".join(module.rows))
+        version = declared(world.workspace, "transformers", module.path) if known else None
+        auto = any(each.value == "auto" for each in _texts(module)) if known else False
+        known = module.kept["may load"] = known and (auto or version is None or version.may_be(FIFTH))
+    return known
+
+
+def _texts(module: Module) -> Iterator[ast.Constant]:
+    """What files say in quotes as an argument called dtype."""
+    for call in module.calls:
+        for keyword in call.keywords:
+            if keyword.arg in DTYPE_KEYWORDS and isinstance(keyword.value, ast.Constant):
+                yield keyword.value
 
 
 def facts(world: World, site: Site) -> Iterator[LoadedModel]:
