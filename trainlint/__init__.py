@@ -15,6 +15,7 @@ from trainlint.facts import (
     Accumulator,
     Activation,
     Alias,
+    ClassCoverage,
     ClassCut,
     Compensation,
     Crash,
@@ -52,13 +53,16 @@ from trainlint.facts import (
     Spelling,
     StopCheck,
     Storage,
+    StuckEval,
     Targets,
     Unjudged,
     Unreadable,
     UnusedSentinel,
     WeightAverage,
+    ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
+from trainlint.knowledge.numerics import cutoff
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
@@ -88,6 +92,7 @@ __all__ = [
     "Activation",
     "Alias",
     "Better",
+    "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
@@ -137,6 +142,7 @@ __all__ = [
     "Step",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Symbol",
     "Table",
     "Targets",
@@ -145,6 +151,8 @@ __all__ = [
     "Unreadable",
     "UnusedSentinel",
     "WeightAverage",
+    "ZeroSignal",
+    "cutoff",
     "entry_role",
     "given",
     "index_roles",
