@@ -18,6 +18,7 @@ from trainlint.source.linkers.selection.measures import (
     Reading,
     decided,
     innermost_loop,
+    is_open_parameter,
     measured,
     readings,
 )
