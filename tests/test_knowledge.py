@@ -18,6 +18,7 @@ from trainlint.knowledge import (
     checkpoints,
     losses,
     metrics,
+    optimizers,
     torch,
     torchvision,
 )
@@ -51,6 +52,29 @@ def test_a_callable_of_torch_takes_what_the_table_says(known: Signature) -> None
     real = parameters(found(known.name))
     assert tuple(real) == known.parameters
     assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("known", optimizers.TORCH, ids=lambda known: str(known.name))
+def test_an_optimizer_of_torch_takes_what_the_table_says(known: optimizers.Known) -> None:
+    real = parameters(found(known.name))
+    assert tuple(real) == known.signature.parameters
+    assert_defaults(known.signature, real)
+    assert {known.second, known.switch} - {""} <= set(real)
+
+
+@pytest.mark.parametrize("known", optimizers.OTHERS, ids=lambda known: str(known.name))
+def test_an_optimizer_of_another_library_takes_what_the_table_says(known: optimizers.Known) -> None:
+    pytest.importorskip(known.name.partition(".")[0])
+    if known.name == "transformers.AdamW":
+        pytest.skip("it ended with version 4")
+    real = parameters(found(known.name))
+    assert (
+        tuple(real)[: len(known.signature.parameters)] == known.signature.parameters or "bf16_stochastic_round" in real
+    )
+    for name, default in known.signature.defaults.items():
+        # optimi compensates 16-bit weights unless it is told not to: None stands for that.
+        assert real[name].default == default or name == "kahan_sum"
+    assert set(known.compensates) <= set(real)
 
 
 def torchmetric(name: str) -> Any:

@@ -139,11 +139,12 @@ def test_the_table_is_one_line_for_each_site(project: Path) -> None:
             "cross_entropy",
             "1024",
             "inside",
-            "-",
+            "float32",
             "flagged",
             "TL101",
             "objective.py:9:12",
         ],
+        ["-", "-", "AdamW", "-", "-", "float32", "safe", "train.py:32:17"],
     ]
 
 

@@ -15,7 +15,9 @@ from trainlint.facts import (
     Accumulator,
     Activation,
     Alias,
+    ClassCoverage,
     ClassCut,
+    Compensation,
     Crash,
     CtcLoss,
     Device,
@@ -39,6 +41,7 @@ from trainlint.facts import (
     Measured,
     Metric,
     NewestBest,
+    Optimizer,
     Purpose,
     Relabelling,
     ReservedClass,
@@ -49,12 +52,15 @@ from trainlint.facts import (
     Spelling,
     StopCheck,
     Storage,
+    StuckEval,
     Targets,
     Unjudged,
     Unreadable,
     UnusedSentinel,
+    ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
+from trainlint.knowledge.numerics import cutoff
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
@@ -84,7 +90,9 @@ __all__ = [
     "Activation",
     "Alias",
     "Better",
+    "ClassCoverage",
     "ClassCut",
+    "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
@@ -111,6 +119,7 @@ __all__ = [
     "Measured",
     "Metric",
     "NewestBest",
+    "Optimizer",
     "Position",
     "Proof",
     "Purpose",
@@ -130,6 +139,7 @@ __all__ = [
     "Step",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Symbol",
     "Table",
     "Targets",
@@ -137,6 +147,8 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "ZeroSignal",
+    "cutoff",
     "entry_role",
     "given",
     "index_roles",

@@ -6,7 +6,17 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 
 from trainlint.facts.copies import KeptWeights, Sharing
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
+from trainlint.facts.precision import (
+    Accumulator,
+    Compensation,
+    Device,
+    Dtype,
+    LossArithmetic,
+    Optimizer,
+    Spelling,
+    Storage,
+)
+from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
 from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
@@ -40,7 +50,9 @@ __all__ = [
     "Accumulator",
     "Activation",
     "Alias",
+    "ClassCoverage",
     "ClassCut",
+    "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
@@ -64,6 +76,7 @@ __all__ = [
     "Measured",
     "Metric",
     "NewestBest",
+    "Optimizer",
     "Purpose",
     "Relabelling",
     "ReservedClass",
@@ -74,8 +87,10 @@ __all__ = [
     "Spelling",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Targets",
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "ZeroSignal",
 ]

@@ -54,3 +54,9 @@ PREPARERS = frozenset({"setup", "setup_module"})
 
 INITIALISING = frozenset({"init_module", "init_tensor"})
 """Contexts of an engine of Lightning in which new parameters have the format of its precision."""
+
+SHORT_WORDS = (
+    "bfloat16", "half", "float16", "bf16", "fp16", "HalfTensor", "BFloat16Tensor", "16-true", "torch_dtype",
+    "getattr(torch",
+)  # fmt: skip
+"""A project without any of these stores no weights in 16 bits, unless a checkpoint is loaded as it is."""

@@ -183,6 +183,10 @@ class Workspace:
         second = set(self._holding(other))
         return [path for path in self._holding(word) if path in second][:MOST_FILES]
 
+    def says(self, word: str) -> bool:
+        """Whether any file holds a word, by its bytes alone."""
+        return bool(self._asked(Query(Kind.BOTH, (word, word))))
+
     def changing(self, word: str, home: str) -> Iterator[Module]:
         """The modules that may write into a container which they know by this name, from a module called ``home``."""
         return self._modules_of(self._asked(Query(Kind.CHANGING, (word, home))))
