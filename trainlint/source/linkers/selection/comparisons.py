@@ -174,7 +174,7 @@ def _in_company(world: World, each: Choice, known: Selection, chain: tuple[Readi
         kept=kept,
         metrics=tuple(beside.metrics(world, each, chain, module)),
         learned=learned(world, top.node, top.frame),
-        held_out=any(holds_out(each) for each in (module, *where)),
+        held_out=any(holds_out(each) for each in (module, *(reading.frame.module for reading in chain))),
         endings=endings(world, around(world, [module, *where])),
     )
 
