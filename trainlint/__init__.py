@@ -15,6 +15,7 @@ from trainlint.facts import (
     Accumulator,
     Activation,
     Alias,
+    ClassCoverage,
     ClassCut,
     Compensation,
     Crash,
@@ -34,6 +35,7 @@ from trainlint.facts import (
     LabelMask,
     LabelShift,
     Layer,
+    LoadedModel,
     Loss,
     LossArithmetic,
     LossInput,
@@ -51,12 +53,16 @@ from trainlint.facts import (
     Spelling,
     StopCheck,
     Storage,
+    StuckEval,
     Targets,
     Unjudged,
     Unreadable,
     UnusedSentinel,
+    WeightAverage,
+    ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
+from trainlint.knowledge.numerics import cutoff
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
@@ -86,6 +92,7 @@ __all__ = [
     "Activation",
     "Alias",
     "Better",
+    "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
@@ -107,6 +114,7 @@ __all__ = [
     "LabelShift",
     "LabelledLayer",
     "Layer",
+    "LoadedModel",
     "Loss",
     "LossArithmetic",
     "LossInput",
@@ -134,6 +142,7 @@ __all__ = [
     "Step",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Symbol",
     "Table",
     "Targets",
@@ -141,6 +150,9 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "WeightAverage",
+    "ZeroSignal",
+    "cutoff",
     "entry_role",
     "given",
     "index_roles",

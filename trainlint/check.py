@@ -16,11 +16,23 @@ from functools import cache, reduce
 
 from trainlint import config
 from trainlint.config import Settings
-from trainlint.facts import Crash, CtcLoss, Fact, Facts, LabelMask, Loss, LossInput, Metric, Optimizer, Unjudged
+from trainlint.facts import (
+    Crash,
+    CtcLoss,
+    Fact,
+    Facts,
+    LabelMask,
+    Loss,
+    LossArithmetic,
+    LossInput,
+    Metric,
+    Optimizer,
+    Unjudged,
+)
 from trainlint.facts import Selection as ModelSelection
 from trainlint.finding import Finding, Severity
 from trainlint.lint import lint
-from trainlint.report import INPUTS, OPTIMIZERS, Report, Tally, filename
+from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
 from trainlint.source import Project, cells, foreign, observe, sites
@@ -37,6 +49,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     "metrics": ((Metric,), Severity.NOTE),
     "label masks": ((LabelMask,), Severity.WARNING),
     INPUTS: ((LossInput,), Severity.WARNING),
+    FORMATS: ((LossArithmetic,), Severity.WARNING),
     "checkpoints": ((ModelSelection,), Severity.WARNING),
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
 }
@@ -275,8 +288,8 @@ def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
 
 
 def _about(kind: str, findings: list[Finding], rules: Iterable[Rule]) -> list[Finding]:
-    """A loss is flagged by whatever is found at its call, an input or an optimizer only by what is found about it."""
-    if kind not in (INPUTS, OPTIMIZERS):
+    """A loss is flagged by whatever is found at its call, anything else only by what is found about itself."""
+    if kind not in (INPUTS, FORMATS, OPTIMIZERS):
         return findings
     ((wanted,), _) = JUDGED[kind]
     other = {rule.code for rule in rules if rule.wants is not wanted and not always_runs(rule)}

@@ -4,7 +4,7 @@ An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule
 hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
-from trainlint.facts.copies import KeptWeights, Sharing
+from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -16,6 +16,7 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
+from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
 from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
@@ -49,6 +50,7 @@ __all__ = [
     "Accumulator",
     "Activation",
     "Alias",
+    "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
@@ -68,6 +70,7 @@ __all__ = [
     "LabelShift",
     "LabelledLayer",
     "Layer",
+    "LoadedModel",
     "Loss",
     "LossArithmetic",
     "LossInput",
@@ -85,8 +88,11 @@ __all__ = [
     "Spelling",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Targets",
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "WeightAverage",
+    "ZeroSignal",
 ]

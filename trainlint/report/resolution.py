@@ -19,6 +19,7 @@ from trainlint.facts import (
     Job,
     Layer,
     Loss,
+    LossArithmetic,
     LossInput,
     Metric,
     Optimizer,
@@ -34,7 +35,12 @@ from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Real, Settled, Step, Unknown, Worth
 
 VERDICTS = {"safe": "bold green", "flagged": "bold red", "not judged": "bold yellow"}
-KNOWN_BY = {Proof.USE: "by its use", Proof.TABLE: "by its table", Proof.NAME: "by its name alone"}
+KNOWN_BY = {
+    Proof.USE: "by its use",
+    Proof.TABLE: "by its table",
+    Proof.RUN: "by what a run showed",
+    Proof.NAME: "by its name alone",
+}
 OWN = {field.name for field in fields(Fact)}
 WIDTH, WIDEST_NAME = 9, 32
 """Of the columns of labels and of names; what is longer pushes its own line to the right."""
@@ -85,6 +91,9 @@ class Row:
     assumed: tuple[Step, ...] = ()
     why: Unknown | None = None
     number: int | None = None
+
+
+NO_DTYPE = Row("dtype", UNSEEN)
 
 
 def as_text(resolution: Resolution, folder: str) -> Iterator[Line]:
@@ -174,7 +183,7 @@ def _rows(site: Site) -> Iterator[Row]:
     ways: dict[tuple[tuple[Step, ...], tuple[Step, ...]], list[Fact]] = {}
     for fact in site.facts:
         ways.setdefault((fact.context, fact.branch), []).append(fact)
-    said: set[Row] = set()
+    said = {NO_DTYPE} if any(isinstance(fact, LossArithmetic) for fact in site.facts) else set()
     for (context, branch), facts in list(ways.items())[:MOST_WAYS]:
         yield from (Row(label, chain=steps) for label, steps in (("through", context), ("where", branch)) if steps)
         rows = dict.fromkeys(row for fact in facts for row in _of(fact) if row not in said)
@@ -192,12 +201,12 @@ def _of(fact: Fact) -> Iterator[Row]:
             yield _index("skips", fact.ignore_index, fact.position, DEFAULT if fact.is_default else "")
             yield from _job(fact.end_of_texts or fact.job)
             yield from _targets(fact.targets)
-            yield Row("dtype", UNSEEN)
+            yield NO_DTYPE
         case CtcLoss():
             yield _layer(fact.layer)
             yield _index("blank", fact.blank, fact.position, DEFAULT if fact.is_default else "")
             yield from _job(fact.job)
-            yield Row("dtype", UNSEEN)
+            yield NO_DTYPE
         case Metric():
             yield _layer(fact.layer)
             yield _number("declared", fact.declared)
@@ -205,6 +214,8 @@ def _of(fact: Fact) -> Iterator[Row]:
             yield from _job(fact.job)
         case LossInput():
             yield _input(fact)
+        case LossArithmetic():
+            yield _format(fact)
         case Optimizer():
             yield from _optimizer(fact)
         case _:
@@ -263,6 +274,15 @@ def _input(fact: LossInput) -> Row:
     return Row("input", f"{_meant(fact.reaches)}; {wants}", (fact.reaches.step,), number=fact.classes)
 
 
+def _format(fact: LossArithmetic) -> Row:
+    """In which format a loss is computed: that of what it is given, unless what surrounds it says otherwise."""
+    if isinstance(fact.logits, Unknown) or isinstance(fact.arithmetic, Unknown):
+        why = fact.logits if isinstance(fact.logits, Unknown) else fact.arithmetic
+        return Row("dtype", why=why if isinstance(why, Unknown) else None)
+    row, computed = _stored("dtype", fact.logits), fact.arithmetic
+    return row if computed is fact.logits.dtype else replace(row, text=f"{row.text}, computed in {computed.value}")
+
+
 def _optimizer(fact: Optimizer) -> Iterator[Row]:
     yield _stored("weights", fact.weights)
     yield from (_real(label, number) for label, number in (("lr", fact.lr), ("wd", fact.decay)))
@@ -318,10 +338,12 @@ def _columns(site: Site, folder: str) -> tuple[str, ...]:
 
 
 def _dtype(site: Site) -> str:
-    """The format of the weights that are trained."""
+    """The format of the weights that are trained, or in which a loss is computed."""
     for fact in site.facts:
         if isinstance(fact, Optimizer):
             return OPEN if isinstance(fact.weights, Unknown) else fact.weights.dtype.value
+        if isinstance(fact, LossArithmetic):
+            return OPEN if isinstance(fact.arithmetic, Unknown) else fact.arithmetic.value
     return UNSEEN
 
 

@@ -92,7 +92,7 @@ class History:
         """The calls of a statement that end before a node does: its arguments, and what stands to its left."""
         whole = statement(frame.module, node)
         end = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
-        for call in _calls(whole):
+        for call in _calls(frame.module, whole):
             if call is not node and (call.end_lineno, call.end_col_offset) <= end:
                 yield from self._called(call, frame)
 
@@ -142,7 +142,7 @@ class History:
                 for block in (node.finalbody, node.orelse, node.body):
                     yield from self._block(block, frame)
             case _:
-                for call in _calls(node):
+                for call in _calls(frame.module, node):
                     yield from self._called(call, frame)
 
     def _arm(self, node: ast.If, frame: Frame) -> Iterator[Earlier]:
@@ -163,7 +163,7 @@ class History:
             return False
         if any(isinstance(each, ast.For) and self.says(self.world, frame.module, each) for each in ast.walk(node)):
             return True
-        return any(self.concerns(call, frame) or self._enters(call, frame) for call in _calls(node))
+        return any(self.concerns(call, frame) or self._enters(call, frame) for call in _calls(frame.module, node))
 
     def _enters(self, call: ast.Call, frame: Frame) -> bool:
         """Whether anything inside what a call enters is of concern."""
@@ -228,7 +228,7 @@ class History:
         if found is None:
             yield from self._block(function.body, frame)
             return
-        for call in _calls(found):
+        for call in _calls(frame.module, found):
             yield from self._called(call, frame)
         yield from self._around(found, frame)
 
@@ -249,9 +249,13 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
             yield block
 
 
-def _calls(node: ast.AST) -> list[ast.Call]:
+def _calls(module: Module, node: ast.AST) -> list[ast.Call]:
     """The calls of a statement, the outer ones first; not those of functions defined in it."""
+    known = module.kept.get(("calls of", node))
+    if isinstance(known, list):
+        return known
     found: list[ast.Call] = []
+    module.kept["calls of", node] = found
     waiting: list[ast.AST] = [node]
     while waiting:
         each = waiting.pop(0)

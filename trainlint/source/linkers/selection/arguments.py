@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from trainlint.facts import Fact, Measured, Purpose, Selection
@@ -15,10 +16,11 @@ from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
 from trainlint.source.names import statement
 from trainlint.source.objects import lineage
+from trainlint.source.requirements import declared
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Function, Thunk
-from trainlint.source.versions import asked_for
-from trainlint.source.world import World
+from trainlint.source.world import Budget, Impossible, Path, World
+from trainlint.source.writes import FEW_STEPS
 from trainlint.value import Better, Measure, Score, Step, Unknown
 
 LOAD, METRIC, GREATER, STRATEGY = (
@@ -151,8 +153,9 @@ def _direction(
     if greater is not None and greater.value is not None:
         wins = Better.HIGHER if greater.value else Better.LOWER
         return wins, (Step(f"greater_is_better={greater.value}", place_of(given, None, site)),)
-    version = asked_for(world.workspace, checkpoints.PACKAGES["transformers"])
-    wins = checkpoints.by_transformers(name, version)
+    transformers = declared(world.workspace, "transformers", site.module.path)
+    is_old = transformers is not None and not transformers.may_be(checkpoints.SUFFIX_SINCE)
+    wins = checkpoints.by_old_transformers(name) if is_old else checkpoints.by_transformers(name)
     text = f'greater_is_better is {wins is Better.HIGHER} where it is not given, since "{name}" does '
     return wins, (Step(f'{text}{"not " if wins is Better.HIGHER else ""}end in "loss"', site.span),)
 
@@ -177,8 +180,12 @@ def _is_given(world: World, site: Site, module: Module, call: ast.Call) -> bool:
     if module is site.module and isinstance(args, ast.Name):
         found = _latest(module, args.id, call)
         return found is not None and any(node is site.node for node in ast.walk(found))
-    thing = world.evaluate(args, world.open_frame(module, call))
-    return isinstance(thing, Built) and thing.node is site.node
+    # A world of its own: the callers around another trainer are no paths to these arguments.
+    apart = type(world)(world.workspace, Path(), Budget(FEW_STEPS))
+    with suppress(Impossible):
+        thing = apart.evaluate(args, apart.open_frame(module, call))
+        return isinstance(thing, Built) and thing.node is site.node
+    return False
 
 
 def _latest(module: Module, name: str, use: ast.AST) -> ast.stmt | None:
