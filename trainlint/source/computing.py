@@ -21,8 +21,8 @@ from trainlint.value import Step, Unknown
 NOT_FOLLOWED = Unknown("the format of the logits is not followed")
 PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes behind the layer")
 
-UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
-"""Precisions of Accelerate and Lightning that open no region."""
+PLAINLY = "Accelerator"
+"""Opens no region where it is told so; what Fabric wraps hands out float32, whatever it is told."""
 
 CUDA = (
     ".cuda(",
@@ -136,15 +136,15 @@ def _opening(world: World, module: Module, word: str) -> Unknown | None:
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 thing = world.apart().evaluate(node, world.open_frame(module, call))
-                if isinstance(thing, External) and not _is_plain(call):
+                if isinstance(thing, External) and not (word == PLAINLY and _is_plain(call)):
                     return Unknown(f"{name} may open a region of mixed precision around the loss", name)
     return None
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Whether a trainer or an accelerator is told by a constant to compute in the format of the weights."""
-    told = [each.value for each in call.keywords if each.arg in ("mixed_precision", "precision")]
-    return any(isinstance(each, ast.Constant) and str(each.value) in UNMIXED for each in told)
+    """Whether an accelerator is told by a constant to compute in the format of the weights."""
+    told = [each.value for each in call.keywords if each.arg == "mixed_precision"]
+    return any(isinstance(each, ast.Constant) and each.value == "no" for each in told)
 
 
 def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tuple[Step, ...]]:
