@@ -15,6 +15,7 @@ from trainlint.knowledge import (
     Signature,
     activations,
     canonical,
+    checkpoints,
     losses,
     metrics,
     optimizers,
@@ -188,3 +189,40 @@ def test_a_contract_names_the_parameter_that_says_what_is_skipped(known: losses.
     of_keywords = known.name.startswith("torch.")
     assert of_keywords or known.sentinel in known.parameters
     assert canonical(known.name) == known.name
+
+
+@pytest.mark.parametrize("known", checkpoints.LIGHTNING_CALLBACKS, ids=lambda known: str(known.name))
+def test_a_callback_of_lightning_takes_what_the_table_says_first(known: Signature) -> None:
+    pytest.importorskip("lightning")
+    real = parameters(found(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert_defaults(known, real)
+
+
+def test_a_scheduler_that_waits_takes_what_the_table_says_first() -> None:
+    known = checkpoints.PLATEAU
+    real = parameters(found(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("known", checkpoints.IGNITE.values(), ids=lambda known: str(known.name))
+def test_a_handler_of_ignite_takes_what_the_table_says_first(known: Signature) -> None:
+    pytest.importorskip("ignite")
+    assert tuple(parameters(found(known.name)))[: len(known.parameters)] == known.parameters
+
+
+def test_a_callback_of_fastai_takes_what_the_table_says_first() -> None:
+    pytest.importorskip("fastai")
+    known = checkpoints.TRACKERS
+    real = parameters(found(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("name", ["TrainingArguments", "Seq2SeqTrainingArguments"])
+def test_the_arguments_of_a_trainer_choose_the_best_model(name: str) -> None:
+    pytest.importorskip("transformers")
+    real = parameters(found(f"transformers.{name}"))
+    assert {"load_best_model_at_end", "metric_for_best_model", "greater_is_better"} <= set(real)
+    assert name in checkpoints.ARGUMENTS

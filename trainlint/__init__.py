@@ -15,6 +15,7 @@ from trainlint.facts import (
     Accumulator,
     Activation,
     Alias,
+    ClassCoverage,
     ClassCut,
     Compensation,
     Crash,
@@ -51,12 +52,15 @@ from trainlint.facts import (
     Spelling,
     StopCheck,
     Storage,
+    StuckEval,
     Targets,
     Unjudged,
     Unreadable,
     UnusedSentinel,
+    ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
+from trainlint.knowledge.numerics import cutoff
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
@@ -86,6 +90,7 @@ __all__ = [
     "Activation",
     "Alias",
     "Better",
+    "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
@@ -134,6 +139,7 @@ __all__ = [
     "Step",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Symbol",
     "Table",
     "Targets",
@@ -141,6 +147,8 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "ZeroSignal",
+    "cutoff",
     "entry_role",
     "given",
     "index_roles",

@@ -293,6 +293,7 @@ class Proof(Enum):
 
     USE = "use"
     TABLE = "table"
+    RUN = "run"
     NAME = "name"
 
 

@@ -53,8 +53,8 @@ def second_moment_never_decays(optimizer: Optimizer) -> Iterator[Finding]:
     doubt = f", {optimizer.doubt}" if optimizer.doubt else ""
     yield Finding(
         optimizer.argument,
-        f"1 - beta2 = {forgets:.3g} is lost in the {state.value} state of {optimizer.name}: its second moment grows "
-        f"and never falls{doubt}{given(assumed)}",
+        f"1 - beta2 = {forgets:.3g} is lost in the {state.value} state that {optimizer.name} keeps: its second moment "
+        f"grows and never falls{doubt}{given(assumed)}",
         "one large gradient shortens every later step of that weight for good",
         joined(weights.evidence, second.evidence),
         "set beta2 to 0.99, or keep the weights in float32, and with them the state",

@@ -48,7 +48,7 @@ Good:
                 torch.save(model.state_dict(), "best.pt")
             torch.save(model.state_dict(), "last.pt")
 
-Severity. A warning.
+Severity. A warning; a note where no name in these files speaks of data that is held out.
 
 Silent where a test decides whether the loop trains, where any name on the way says validation, where each epoch's model
 or the last one is saved too, and on losses that play against each other.
@@ -72,4 +72,5 @@ def selected_by_training_loss(selection: Selection) -> Iterator[Finding]:
         return
     message = f"{selection.chooser} chooses the model by {measured.name}, the loss that it is trained on"
     because = (*selection.learned, *measured.evidence)
-    yield Finding(selection.where, message, SO, because, CURE, severity=Severity.WARNING)
+    severity = Severity.WARNING if selection.held_out else Severity.NOTE
+    yield Finding(selection.where, message, SO, because, CURE, severity=severity)

@@ -16,6 +16,7 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
+from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
 from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
@@ -49,6 +50,7 @@ __all__ = [
     "Accumulator",
     "Activation",
     "Alias",
+    "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
@@ -85,8 +87,10 @@ __all__ = [
     "Spelling",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Targets",
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "ZeroSignal",
 ]

@@ -41,6 +41,10 @@ class Fact:
         """The same site after a search that was broken off; None where a fact unfound leaves no question open."""
         return None
 
+    def by_itself(self) -> Fact:
+        """The same site where what it skips is seen to be no class that matters, on every path, whatever the layer."""
+        return self
+
     def elsewhere(self, why: Unknown) -> Fact | None:
         """The same site on a path on which it is nothing that is known; None where that leaves no question open."""
         return None

@@ -210,7 +210,9 @@ class Optimizer(Fact):
     ``second`` is the rate at which the second moment forgets, ``eps`` what is added to its root in the format of the
     weights; both are None where there is nothing of the kind. ``scales`` says that weight decay scales the weights in
     their own format, ``bounded`` that no step is much longer than the learning rate. ``inside`` is the name of the
-    function that casts in each step, ``doubt`` what outside of the code may keep a float32 copy.
+    function that casts in each step, ``doubt`` what outside of the code may keep a float32 copy. ``beside`` are the
+    lines that make the weights short on other ways to the same call, ``transmitted`` is the share of the updates that
+    came through, where a run measured it.
     """
 
     name: str
@@ -225,6 +227,8 @@ class Optimizer(Fact):
     compensation: Compensation | None = None
     inside: str = ""
     doubt: str = ""
+    beside: tuple[Step, ...] = ()
+    transmitted: float | None = None
 
     def given_up(self, why: Unknown) -> Optimizer:
         return replace(self, weights=why)

@@ -44,10 +44,10 @@ class Selection(Fact):
 
     ``chooser`` is its subject in a sentence. ``wins`` is the value of ``measured`` that is taken for the better model,
     ``because`` how that is known, ``cure`` what turns it round. ``metrics`` are the task metrics that are computed
-    beside a loss, ``kept`` what is saved besides the winner, ``learned`` the lines in which the compared value is added
-    up where the model learns from it. ``endings`` are the lines by which the model must say itself when to stop.
-    ``is_named`` says that the code names the loss as what it wants. ``is_repeated`` that an earlier line of the file is
-    chosen the same way.
+    beside a loss, ``kept`` what is saved besides the winner. ``learned`` are the lines in which the compared value is
+    added up where the model learns from it, ``held_out`` says that the code has other data. ``endings`` are the lines
+    by which the model must say itself when to stop. ``is_named`` says that the code names the loss as what it wants,
+    ``is_repeated`` that an earlier line of the file is chosen the same way.
     """
 
     chooser: str
@@ -59,6 +59,7 @@ class Selection(Fact):
     metrics: tuple[Measured, ...] = ()
     kept: tuple[Step, ...] = ()
     learned: tuple[Step, ...] = ()
+    held_out: bool = True
     endings: tuple[Step, ...] = ()
     is_named: bool = False
     is_repeated: bool = field(default=False, kw_only=True)

@@ -122,7 +122,8 @@ class Loss(Fact):
     names the library model that computes the loss itself, ``twin`` a layer of the project for which the same number is
     a class. ``trains`` is False where no gradient can come of it: an evaluation. ``end_of_texts`` is the job of a
     tokenizer's padding token that is its end token: a class of any layer. ``by_hand`` says that the function leaves the
-    targets out by a comparison, before the loss or after it, and the loss itself skips nothing.
+    targets out by a comparison, before the loss or after it, and the loss itself skips nothing. ``is_settled`` says
+    that the index itself tells on every path, those that were not followed to a layer included, that no class is lost.
     """
 
     function: str
@@ -136,6 +137,7 @@ class Loss(Fact):
     trains: bool = True
     end_of_texts: Job | None = None
     by_hand: bool = False
+    is_settled: bool = False
 
     @property
     def position(self) -> Position | Unknown:
@@ -144,12 +146,16 @@ class Loss(Fact):
 
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
-        if self.end_of_texts is None:
+        if self.end_of_texts is None and not self.is_settled:
             yield from _open(self, "does the loss skip a class", self.position, self.job)
 
     def given_up(self, why: Unknown) -> Fact:
         """The same loss, its layer not followed."""
         return replace(self, layer=why, branch=())
+
+    def by_itself(self) -> Fact:
+        """The same loss, judged by its index alone."""
+        return replace(self, is_settled=True)
 
     def elsewhere(self, why: Unknown) -> Fact:
         """The same call where it is no loss that is known."""
@@ -189,13 +195,17 @@ class Metric(Fact):
 
 @dataclass(frozen=True)
 class CtcLoss(Fact):
-    """A CTC loss: the layer that makes its log-probabilities, its blank, and the symbol that owns the blank's id."""
+    """A CTC loss: the layer that makes its log-probabilities, its blank, and the symbol that owns the blank's id.
+
+    ``is_settled`` says that the blank itself tells on every path that it is no symbol.
+    """
 
     function: str
     layer: Layer | Unknown
     blank: Integer | Unknown
     is_default: bool
     job: Job | Unknown | None
+    is_settled: bool = False
 
     @property
     def position(self) -> Position | Unknown:
@@ -204,11 +214,16 @@ class CtcLoss(Fact):
 
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
-        yield from _open(self, "is the blank a symbol", self.position, self.job)
+        if not self.is_settled:
+            yield from _open(self, "is the blank a symbol", self.position, self.job)
 
     def given_up(self, why: Unknown) -> Fact:
         """The same loss, its layer not followed."""
         return replace(self, layer=why, branch=())
+
+    def by_itself(self) -> Fact:
+        """The same loss, judged by its blank alone."""
+        return replace(self, is_settled=True)
 
     def elsewhere(self, why: Unknown) -> Fact:
         """The same call where it is no loss that is known."""

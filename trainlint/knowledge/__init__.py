@@ -5,11 +5,23 @@ One module per library. A callable is known by its qualified name; ``canonical``
 
 from __future__ import annotations
 
-from trainlint.knowledge import activations, losses, metrics, optimizers, precision, torch, torchvision, transformers
+from trainlint.knowledge import (
+    activations,
+    losses,
+    metrics,
+    optimizers,
+    precision,
+    torch,
+    torchtext,
+    torchvision,
+    transformers,
+)
 from trainlint.knowledge.signature import Signature
 
 SIGNATURES: dict[str, Signature] = {
-    known.name: known for table in (torch.SIGNATURES, metrics.SIGNATURES, losses.SIGNATURES) for known in table
+    known.name: known
+    for table in (torch.SIGNATURES, metrics.SIGNATURES, losses.SIGNATURES, torchtext.SIGNATURES)
+    for known in table
 }
 
 
@@ -22,6 +34,8 @@ def canonical(name: str) -> str:
     head, _, last = name.rpartition(".")
     if head.startswith("torch.nn.modules"):
         return f"torch.nn.{last}"
+    if head.startswith("torch.nn.parallel."):
+        return f"torch.nn.parallel.{last}"
     if head == "torch" and f"torch.nn.functional.{last}" in torch.SHARED:
         return f"torch.nn.functional.{last}"
     if name in losses.SPELLINGS:
@@ -30,6 +44,16 @@ def canonical(name: str) -> str:
 
 
 __all__ = [
-    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "optimizers", "precision", "torch",
-    "torchvision", "transformers",
+    "SIGNATURES",
+    "Signature",
+    "activations",
+    "canonical",
+    "losses",
+    "metrics",
+    "optimizers",
+    "precision",
+    "torch",
+    "torchtext",
+    "torchvision",
+    "transformers",
 ]  # fmt: skip

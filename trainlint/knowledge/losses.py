@@ -141,5 +141,8 @@ SPELLINGS = {
 }
 """Other names of the same callables."""
 
+WITHOUT_SENTINEL = ("torch.nn.", "torch.nn.functional.", "timm.loss.")
+"""Where a loss that is not among the known ones takes no sentinel: it skips no class."""
+
 KNOWN = {known.name: known for known in (*CONTRACTS, *SEGMENTING)}
 SIGNATURES = (*(known.signature for known in KNOWN.values()), *CTC_CLASSES)

@@ -15,7 +15,7 @@ def _all(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-LOSSES = _all("loss losses nll logloss ppl perplexity bpc bpb bpd xent crossentropy elbo_loss")
+LOSSES = _all("loss losses nll logloss ppl perplexity bpc bpb bpd xent crossentropy")
 DISTANCES = _all(
     """error errors err errs mse mae rmse rmsle mape smape mad lpips mcd fid hd95 assd hausdorff mpjpe crps brier ece
     epe ade fde msle nrmse wape mase"""
@@ -25,37 +25,39 @@ WORSE = _all("wer cer eer hter der ter mer minwer misclassification levenshtein"
 
 HIGHER = _all(
     """acc accs accuracy accuracies f1 f1score fscore fmeasure fbeta f2 auc auroc auprc aupr rocauc prauc roc ap map
-    mean_ap miou iou jaccard dice bleu sacrebleu rouge rougel rougelsum meteor cider chrf bertscore ssim recall
+    miou iou jaccard dice bleu sacrebleu rouge rougel rougelsum meteor cider chrf bertscore ssim recall
     precision kappa qwk mcc ndcg mrr sensitivity specificity pearson pearsonr spearman spearmanr spearmanrho pck sisdr
     sdr pesq stoi uas las cindex top1 top5 prec1 prec5 acc1 acc5 mpca bacc uar"""
 )
 FROM_SQUARES = _all("psnr r2 r2score snr sisnr")
 """Higher is better, and a squared error says the same."""
 
-_LAST_ONLY = _all("per ce mer ter der prec hits em r2 ap las map roc")
-"""Words that mean something else in the middle of a name."""
+_AMBIGUOUS = _all("per mer ter der prec hits em r2 ap las map roc precision")
+"""Words that mean something else beside words of other things: ``device_map``, ``mixed_precision``."""
 
 _OPEN = _all(
     """neg negative minus inv inverse inverted non not no delta diff difference gap ratio change improvement improve
     decrease increase drop reduction relative rank weight weights coef factor scale lr lambda alpha threshold thresh
-    thr step steps iter iters iteration iterations epoch_num num count counter patience time idx index id name path
-    file dir key mode fn func function list args kwargs grad steps_acc accum accumulation buffer limit budget max_norm
-    g d gen disc discriminator generator gan adv adversarial critic actor policy reward return returns episode q td
-    value_loss bound tolerance eps std var variance"""
+    thr step steps iter iters iteration iterations num count counter patience time idx index id name names path file
+    dir key mode fn func function list args kwargs grad accum accumulation buffer limit budget g d gen disc
+    discriminator generator gan adv adversarial critic actor policy reward return returns episode q td bound tolerance
+    eps std var variance"""
 )
 """Words beside which the rest says nothing: a change, a count, a weight, or one side of a game."""
 
 _SPLITS = _all(
-    """val valid validation dev test eval train training best avg average mean total epoch running current cur mode
-    overall global macro micro weighted batch valid_ new last final min max lowest highest smooth prev"""
+    """val valid validation dev test eval train training best avg average mean total epoch running current cur overall
+    global macro micro weighted batch new last final min max lowest highest smooth prev"""
 )
+"""Words that say on what, or how, a metric was measured."""
+
 _GLUED = re.compile(
     r"(?:val|valid|validation|dev|test|eval|train|best|avg|mean|cur|current|epoch|min|max|curr|mean|tst|trn)"
     r"(acc|accuracy|loss|f1|auc|wer|cer|bleu|iou|miou|map|dice|error|err|mae|mse|rmse|ppl)s?"
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PART = re.compile(r"[^\W_]+")
-VALIDATED = _all("val valid validation validate valloss dev test tst eval evaluate evaluation heldout holdout")
+VALIDATED = _all("val valid validation validate valloss dev test tst eval evaluate evaluation held heldout holdout")
 """Words that say a number was measured on other data than the training data."""
 
 TRAINED = _all("train training trn tr")
@@ -102,15 +104,14 @@ def score(name: str) -> Score | None:
     >>> [each and each.better.value for each in map(score, ("val_acc", "eval_wer", "acc_loss", "neg_loss", "score"))]
     ['higher', 'lower', 'lower', None, None]
     """
-    said = words(name.rpartition("/")[2]) or words(name)
     every = words(name)
     if not every or any(word in _OPEN for word in every):
         return None
-    if any(word in LOSSES for word in every) or said[-1] == "ce":
+    if any(word in LOSSES for word in every) or every[-1] == "ce":
         return Score(Better.LOWER, Measure.LOSS)
     if any(word in DISTANCES for word in every):
         return Score(Better.LOWER, Measure.DISTANCE)
-    known = [word for place, word in enumerate(every) if _says(word, place, every)]
+    known = [word for word in every if _says(word, every)]
     if any(word in WORSE or word == "per" for word in known):
         return Score(Better.LOWER, Measure.TASK)
     if any(word in HIGHER for word in known):
@@ -118,9 +119,9 @@ def score(name: str) -> Score | None:
     return Score(Better.HIGHER, Measure.DISTANCE) if any(word in FROM_SQUARES for word in known) else None
 
 
-def _says(word: str, place: int, every: tuple[str, ...]) -> bool:
-    """Whether a word is one of a metric where it stands."""
-    return word not in _LAST_ONLY or all(after in _SPLITS for after in every[place + 1 :])
+def _says(word: str, every: tuple[str, ...]) -> bool:
+    """Whether a word is one of a metric beside these."""
+    return word not in _AMBIGUOUS or all(other == word or other in _SPLITS or other in HIGHER for other in every)
 
 
 def is_validated(name: str) -> bool:

@@ -35,7 +35,12 @@ from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Real, Settled, Step, Unknown, Worth
 
 VERDICTS = {"safe": "bold green", "flagged": "bold red", "not judged": "bold yellow"}
-KNOWN_BY = {Proof.USE: "by its use", Proof.TABLE: "by its table", Proof.NAME: "by its name alone"}
+KNOWN_BY = {
+    Proof.USE: "by its use",
+    Proof.TABLE: "by its table",
+    Proof.RUN: "by what a run showed",
+    Proof.NAME: "by its name alone",
+}
 OWN = {field.name for field in fields(Fact)}
 WIDTH, WIDEST_NAME = 9, 32
 """Of the columns of labels and of names; what is longer pushes its own line to the right."""

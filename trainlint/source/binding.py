@@ -8,7 +8,20 @@ from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES
 from trainlint.source.arithmetic import assumed_by
-from trainlint.source.things import Arguments, Constant, Entries, Frame, Items, Opaque, Thing, Thunk, backed
+from trainlint.source.names import final, reaching
+from trainlint.source.things import (
+    Arguments,
+    Binding,
+    Constant,
+    Entries,
+    Frame,
+    Items,
+    Later,
+    Opaque,
+    Thing,
+    Thunk,
+    backed,
+)
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
 
@@ -49,12 +62,35 @@ def _named(world: World, entries: Entries, node: ast.expr, frame: Frame) -> dict
             return None
         named[known.value] = value
     for name in dict.fromkeys(name for later in entries.later for name in later.keys):
-        found = world.entry(entries, Constant(name))
-        if not isinstance(found, Unknown):
-            named[name] = Thunk(node, frame, found)
-        elif name in named:
-            return None
+        found = written(world, entries, name)
+        if found is None:
+            continue
+        binding, later = found
+        match binding.node:
+            case ast.Assign(targets=[ast.Subscript()], value=assigned):
+                named[name] = Thunk(assigned, later.frame)
+            case _:
+                made = world.entry(entries, Constant(name))
+                if not isinstance(made, Unknown):
+                    named[name] = Thunk(node, frame, made)
+                elif name in named:
+                    return None
     return named
+
+
+def written(world: World, entries: Entries, key: object) -> tuple[Binding, Later] | None:
+    """The last write under a key that reaches the reading of a dictionary."""
+    for later in entries.later:
+        if key in later.keys:
+            frame, path = later.frame, f"{later.name}.[{key!r}]"
+            scope = frame.function or frame.module.tree
+            if later.use is not None:
+                found = reaching(world, path, later.use, frame)
+            else:
+                found = final(world, path, scope.body, frame) if isinstance(scope.body, list) else None
+            if found is not None and found.name == path:
+                return found, later
+    return None
 
 
 def argument(given: Arguments | None, parameters: Sequence[str], name: str) -> Thunk | Unknown | None:

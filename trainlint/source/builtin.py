@@ -12,7 +12,7 @@ from trainlint.knowledge.roles import roles
 from trainlint.source import arithmetic, objects, second
 from trainlint.source.activations import along
 from trainlint.source.binding import argument
-from trainlint.source.names import final, reaching
+from trainlint.source.binding import written as written_under
 from trainlint.source.summary import ANY_KEY
 from trainlint.source.things import (
     Arguments,
@@ -51,6 +51,8 @@ MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
 MOST_TURNS = 4
+TORCH = "torch.nn."
+MODULE = "torch.nn.Module"
 KINDS = {
     "torch.Tensor": "tensor",
     "builtins.tuple": "tuple",
@@ -536,14 +538,23 @@ def _is_instance(world: World, thing: Thing, kind: Thing) -> bool | None:
     match thing, kind:
         case Built(what=Class() as cls), Class():
             return any(isinstance(each, Class) and each.node is kind.node for each in objects.lineage(world, cls))
+        case Built(what=External(name=name)), Class() if name.startswith(TORCH):
+            return False
         case Built(what=External(name=name)), External():
-            return True if name == kind.name else False if kind.name in PARALLEL else None
+            apart = kind.name in PARALLEL or (_is_loss(name) and _is_loss(kind.name))
+            return True if name == kind.name else False if apart else None
         case Built(what=Class() as cls), External():
             bases = {each.name for each in objects.lineage(world, cls) if isinstance(each, External)}
-            return True if kind.name in bases else False if {kind.name} <= {*PARALLEL, *KINDS} else None
+            apart = kind.name in PARALLEL or kind.name in KINDS or (bases == {MODULE} and _is_loss(kind.name))
+            return True if kind.name in bases else False if apart else None
         case _, External(name=name) if name in KINDS:
             return _is_of_kind(thing, KINDS[name])
     return None
+
+
+def _is_loss(name: str) -> bool:
+    """Whether a name is that of a loss of PyTorch's; none of them extends another but for ``NLLLoss2d``."""
+    return name.startswith(TORCH) and name.endswith("Loss")
 
 
 def _is_of_kind(thing: Thing, kind: str) -> bool | None:
@@ -841,17 +852,11 @@ def formed(form: TupleClass, given: Arguments, node: ast.AST, frame: Frame) -> T
 
 def _written(world: World, entries: Entries, wanted: object) -> Thing | None:
     """What the last write that reaches the reading put under a key."""
-    for later in entries.later:
-        if wanted in later.keys:
-            frame, path = later.frame, f"{later.name}.[{wanted!r}]"
-            scope = frame.function or frame.module.tree
-            if later.use is not None:
-                found = reaching(world, path, later.use, frame)
-            else:
-                found = final(world, path, scope.body, frame) if isinstance(scope.body, list) else None
-            if found is not None and found.name == path:
-                return world.bound_value(found, path, frame, later.use)
-    return None
+    found = written_under(world, entries, wanted)
+    if found is None:
+        return None
+    binding, later = found
+    return world.bound_value(binding, binding.name, later.frame, later.use)
 
 
 def _key(thing: Thing) -> object:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trainlint.source import objects
+from trainlint.source import objects, pretrained
 from trainlint.source.binding import argument, arguments, parameters
 from trainlint.source.flow import applications
 from trainlint.source.names import leaves, returns, spelled, statement
@@ -28,7 +28,7 @@ from trainlint.source.things import (
     Thunk,
     identity,
 )
-from trainlint.source.world import MOST_CALLERS, Impossible, World
+from trainlint.source.world import MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, World
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
@@ -46,10 +46,14 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, eq=False)
 class Caller:
-    """A call of a function or class of the project, and the module it stands in."""
+    """A call of a function or class of the project, and the module it stands in.
+
+    ``instead`` says that by default it is another entry of the same table that is called.
+    """
 
     node: ast.Call
     module: Module
+    instead: bool = False
 
 
 def result(world: World, function: Function, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
@@ -171,6 +175,8 @@ def instance(world: World, cls: Class) -> Built:
         return Built(cls, None, cls.node, frame)
     where = standing(world, chosen)
     thing = world.evaluate(chosen.node.func, where)
+    if chosen.instead or (isinstance(thing, Class) and not _is_of(world, thing, cls) and _is_default(world, chosen)):
+        return _made_instead(world, cls, thing, chosen, where)
     if isinstance(thing, Class) and cls.node not in _nodes(world, thing):
         raise Impossible
     if not isinstance(thing, Class):
@@ -179,6 +185,29 @@ def instance(world: World, cls: Class) -> Built:
             return whole
     kind = thing if isinstance(thing, Class) and cls.node in _nodes(world, thing) else cls
     return Built(kind, arguments(world, chosen.node, where), chosen.node, where)
+
+
+def _is_of(world: World, made: Class, cls: Class) -> bool:
+    return cls.node in _nodes(world, made)
+
+
+def _is_default(world: World, caller: Caller) -> bool:
+    """Whether it is a default that decides which entry of a table or a module a call makes an object of."""
+    match caller.node.func:
+        case ast.Subscript(slice=key) | ast.Call(func=ast.Name(id="getattr"), args=[_, key, *_]):
+            found = world.evaluate(key, standing(world, caller))
+            return isinstance(found, Constant) and bool(found.assumed)
+    return False
+
+
+def _made_instead(world: World, cls: Class, default: Thing, chosen: Caller, where: Frame) -> Built:
+    """An object of a class by a call that makes one of another entry of the same table by default."""
+    given = arguments(world, chosen.node, where)
+    if isinstance(default, Method) and default.name in MAKERS:
+        whole = pretrained.made(world, cls, default.name, given, chosen.node, where)
+        if isinstance(whole, Built):
+            return whole
+    return Built(cls, given, chosen.node, where)
 
 
 def _nodes(world: World, cls: Class) -> set[ast.ClassDef]:
@@ -232,7 +261,10 @@ def _is_main(caller: Caller) -> bool:
 
 def _chosen(world: World, key: tuple[object, ...], callers: Sequence[Caller], called: ast.AST) -> Caller | None:
     """The caller of this world; None stands for all those beyond the first ones, which are not followed."""
-    first, rest = callers[:MOST_CALLERS], callers[MOST_CALLERS:]
+    most = MOST_CALLERS_OF_A_NUMBER if world.narrow else MOST_CALLERS
+    # One caller more is one path, as would be that of the callers that are not followed.
+    most += len(callers) == most + 1
+    first, rest = callers[:most], callers[most:]
     steps = [caller.module.step(caller.node) for caller in first]
     if rest:
         steps.append(Step(f"called from {len(rest)} more places, here first", rest[0].module.span(rest[0].node)))
@@ -265,9 +297,25 @@ def _by_choice(world: World, cls: Class) -> Iterator[Caller]:
     """The calls of what a table or a module gives under a name, where that may be this class."""
     for module, node in _offers(world, cls):
         for call, where in applications(world, module, node).items():
+            if where.is_test:
+                continue
             thing = world.apart().evaluate(call.func, world.open_frame(where, call))
-            if not where.is_test and (_is(thing, cls.node) or is_open_choice(world, call.func, where)):
+            made = thing.thing if isinstance(thing, Method) and thing.name in MAKERS else thing
+            if _is(made, cls.node) or is_open_choice(world, call.func, where):
                 yield Caller(call, where)
+            elif isinstance(made, Class) and _is_beside(module, node, cls, made):
+                yield Caller(call, where, instead=True)
+
+
+def _is_beside(module: Module, offer: ast.expr, cls: Class, other: Class) -> bool:
+    """Whether what offers a class under a name offers another one too: its table, or its module."""
+    if isinstance(offer, ast.Call):
+        return other.module is cls.module
+    table: ast.AST = offer
+    while isinstance(parent := module.parents.get(table), ast.Dict | ast.Tuple | ast.List | ast.keyword | ast.Call):
+        table = parent
+    names = (last(each) for each in ast.walk(table) if isinstance(each, ast.Name | ast.Attribute))
+    return table is not offer and other.name in names
 
 
 def _by_library(world: World, cls: Class) -> Iterator[Caller]:
@@ -416,6 +464,8 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     given = arguments(world, chosen.node, where)
     while isinstance(called, Partial):
         given, called = given.after(called.arguments), called.callable
+    if chosen.instead or _is_another_choice(world, called, function, frame):
+        return _entered_instead(world, function, frame, given, chosen, where)
     if not _may_enter(world, called, function, frame):
         if isinstance(called, Function | Built):
             raise Impossible
@@ -429,6 +479,31 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number, entry=(chosen.node, where))
+
+
+def _is_another_choice(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:
+    """Whether what is called is made where an object of the function's own class may be made instead."""
+    holder = frame.module.parents.get(function)
+    if (
+        not isinstance(called, Built)
+        or not isinstance(holder, ast.ClassDef)
+        or _may_enter(world, called, function, frame)
+    ):
+        return False
+    made = constructions(world, Class(holder, frame.module, world.open_frame(frame.module, holder)))
+    return any(each.node is called.node and (each.instead or _is_default(world, each)) for each in made)
+
+
+def _entered_instead(
+    world: World, function: FunctionNode, frame: Frame, given: Arguments, chosen: Caller, where: Frame
+) -> Frame | None:
+    """A ``forward`` as a call enters it whose object is one of another class by default."""
+    holder = frame.module.parents.get(function)
+    if not isinstance(holder, ast.ClassDef):
+        return None
+    receiver = instance(world, Class(holder, frame.module, world.open_frame(frame.module, holder)))
+    number = world.workspace.number("call", id(function), id(chosen.node), where.number)
+    return Frame(frame.module, function, given, receiver, frame.outer, number)
 
 
 def _may_enter(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:
@@ -458,6 +533,8 @@ def _applications(world: World, module: Module, function: FunctionDef) -> Iterat
             is_one = isinstance(thing, Built) and isinstance(thing.what, Class) and thing.what.node is cls
             if is_one or isinstance(thing, Opaque | Unknown) or is_open_choice(world, made.node.func, made.module):
                 yield Caller(call, where)
+            elif made.instead and isinstance(thing, Built):
+                yield Caller(call, where, instead=True)
 
 
 def _every_caller(world: World, module: Module, function: FunctionNode) -> Iterator[Caller]:

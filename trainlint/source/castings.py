@@ -10,10 +10,10 @@ from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Class, Function
 from trainlint.source.world import World
 
+METHODS = frozenset({*precision.CASTS, *precision.OPEN_CASTS, *precision.PREPARERS})
 WORDS = frozenset(
     {
-        *precision.CASTS, *precision.OPEN_CASTS, *precision.DEFAULT_SETTERS, *precision.TRAINED_CASTS,
-        *precision.PREPARERS, *precision.LOADS, *precision.ADAPTING, *precision.KBIT,
+        *precision.DEFAULT_SETTERS, *precision.TRAINED_CASTS, *precision.LOADS, *precision.ADAPTING, *precision.KBIT,
     }
 )  # fmt: skip
 DEEPEST = 4
@@ -28,9 +28,7 @@ def says(world: World, module: Module, node: ast.AST, depth: int = DEEPEST) -> b
         return known
     module.kept[key] = False
     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
-    found = any(_word(each.func) in WORDS for each in calls) or any(
-        _enters(world, module, each, depth) for each in calls
-    )
+    found = any(_speaks(each.func) for each in calls) or any(_enters(world, module, each, depth) for each in calls)
     if found or depth == DEEPEST:
         module.kept[key] = found
     else:
@@ -38,8 +36,10 @@ def says(world: World, module: Module, node: ast.AST, depth: int = DEEPEST) -> b
     return found
 
 
-def _word(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+def _speaks(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in METHODS or node.attr in WORDS
+    return isinstance(node, ast.Name) and node.id in WORDS
 
 
 def _enters(world: World, module: Module, call: ast.Call, depth: int) -> bool:

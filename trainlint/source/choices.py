@@ -18,6 +18,7 @@ from trainlint.source.things import (
     File,
     Frame,
     Function,
+    Items,
     Method,
     Opaque,
     Partial,
@@ -42,10 +43,17 @@ def entry(world: World, table: Entries, key: Thing, node: ast.AST, frame: Frame)
     if not isinstance(found, Unknown) or not _is_open(key) or not table.whole or table.changed:
         return found
     values = [value for _, value in table.pairs]
-    if not all(isinstance(world.force(value), Class | Function | External | Partial) for value in values):
+    if not all(_is_called(world, world.force(value)) for value in values):
         return found
     steps = [value.frame.step(value.node) for value in values if value.frame.module is not None]
     return _any(world, values, steps, node, frame) or found
+
+
+def _is_called(world: World, thing: Thing) -> bool:
+    """Whether a thing can only be called, or is a row that holds such a thing."""
+    if isinstance(thing, Items):
+        return thing.whole and any(_is_called(world, world.force(each)) for each in thing.elements)
+    return isinstance(thing, Class | Function | External | Partial)
 
 
 def _is_open(key: Thing) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES, canonical, transformers
 from trainlint.knowledge.formats import CASTING
+from trainlint.knowledge.roles import roles
 from trainlint.source import (
     activations,
     arithmetic,
@@ -54,13 +55,10 @@ from trainlint.source.things import (
     Turn,
     backed,
 )  # fmt: skip
-from trainlint.source.world import Impossible, Path, World
+from trainlint.source.world import RESTORED, Budget, Impossible, Path, World
 from trainlint.value import Integer, Unknown
 
 APPLIED = ("forward", "__call__")
-RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
-"""A model out of a file has the layers of the code that wrote it: this code, on another path."""
-
 SEVERAL = Unknown("it changes with each turn of a loop")
 MOST_UNROLLED = 64
 """A loop of more turns than this is not followed turn by turn."""
@@ -162,6 +160,8 @@ class Evaluator(World):
             return self.bound_value(found, name, frame, node)
         if not isinstance(function, ast.ClassDef) and name in binding.declared(function):
             return self.parameter(name, frame)
+        if inside and not self.renews and names.is_local(frame.module, function, name):
+            raise Impossible
         return None
 
     def _module_name(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:
@@ -307,6 +307,9 @@ class Evaluator(World):
     def bound_value(self, binding: Binding, name: str, frame: Frame, use: ast.AST | None = None) -> Thing:
         """What a definition gives to a dotted name; a longer name than it binds goes on through attributes."""
         value = self._bound(binding, self._turned(binding, frame, use))
+        restored = isinstance(value, Opaque) and value.origin.startswith(RESTORED)
+        if restored and not self.renews and names.is_resumed(frame, binding):
+            raise Impossible
         if frame.function is None and isinstance(value, Integer | Constant):
             value = self._unless_rewritten(value, frame)
         for attribute in name[len(binding.name) :].split(".")[1:]:
@@ -390,6 +393,8 @@ class Evaluator(World):
                 return replace(value, label=name) if "." not in name else value
             case Opaque(name="from_pretrained()"):
                 return replace(value, name=name)
+            case Opaque() if roles(name) and name not in value.words:
+                return replace(value, words=(name.rpartition(".")[2], *value.words))
         if isinstance(value, Constant):
             return backed(replace(value, name=value.name or name), frame.step(node))
         return value
@@ -765,6 +770,10 @@ class Evaluator(World):
             if function is not None:
                 return callers.result(self, function, arguments, node, frame)
         inherited = objects.library_base(self, thing)
+        if inherited is not None and inherited.what.name in builtin.PARALLEL:
+            inside = binding.argument(inherited.arguments, ("module",), "module")
+            if isinstance(inside, Thunk):
+                return self.call(self.force(inside), arguments, node, frame)
         if inherited is not None and inherited.what.name in tensors.APPLICABLE:
             return tensors.apply(self, inherited, arguments, node, frame)
         base = next((each for each in objects.lineage(self, thing.what) if isinstance(each, External)), None)
@@ -779,8 +788,14 @@ class Evaluator(World):
         return known
 
     def beneath(self, path: Path) -> Evaluator:
-        inner = Evaluator(self.workspace, path, None if self.renews else self.budget)
-        inner.trains = self.trains
+        return self._inside(path, None if self.renews else self.budget)
+
+    def beside(self, path: Path) -> Evaluator:
+        return self._inside(path, None if self.renews else self.budget.beside)
+
+    def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
+        inner = Evaluator(self.workspace, path, budget)
+        inner.trains, inner.narrow = self.trains, self.narrow
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         return inner
 

@@ -27,6 +27,9 @@ HANDED_BACK = frozenset(
 """Functions whose result holds their arguments."""
 
 FunctionDef = ast.FunctionDef
+MAKES = ("from_pretrained", "load_from_checkpoint")
+"""Methods by which a library makes an object of a class of the project."""
+
 APPLIES = ("forward", "update", "__call__")
 
 
@@ -91,6 +94,11 @@ def _follow(search: Search, module: Module, node: ast.AST) -> None:
                 parent = call
             case ast.Attribute(attr="items" | "values" | "get"):
                 pass
+            case ast.Attribute(attr=attr) if attr in MAKES and isinstance(module.parents.get(parent), ast.Call):
+                call = module.parents[parent]
+                assert isinstance(call, ast.Call)
+                search.found.setdefault(call, module)
+                return
             case ast.Attribute(attr=attr) if attr not in torch.SELF_METHODS and attr not in APPLIES:
                 return
             case ast.For(iter=over) | ast.AsyncFor(iter=over) if over is node:
@@ -180,6 +188,10 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bo
 
 def _entered(search: Search, thing: Thing, call: ast.Call, near: Module) -> Iterator[tuple[Module, FunctionDef, int]]:
     """The functions that a call may enter, and how many parameters it does not fill: what it calls, or a namesake."""
+    above = _above(search, call, near)
+    if above is not None:
+        yield above
+        return
     match thing:
         case Function(node=ast.FunctionDef() as function):
             yield thing.frame.module, function, int(thing.receiver is not None)
@@ -189,6 +201,23 @@ def _entered(search: Search, thing: Thing, call: ast.Call, near: Module) -> Iter
                 yield init.frame.module, init.node, 1
         case Opaque() | Unknown():
             yield from _namesakes(search.world.workspace, last(call.func), near)
+
+
+def _above(search: Search, call: ast.Call, module: Module) -> tuple[Module, FunctionDef, int] | None:
+    """The method of a base that ``super().name(...)`` enters, as seen from the class in which it stands."""
+    match call.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+            holder = module.parents.get(module.scope(call))
+        case _:
+            return None
+    if not isinstance(holder, ast.ClassDef):
+        return None
+    world = search.world.apart()
+    cls = Class(holder, module, world.open_frame(module, holder))
+    found = objects.method(world, cls, name, None, after=cls)
+    if found is None or not isinstance(found.node, ast.FunctionDef):
+        return None
+    return found.frame.module, found.node, 1
 
 
 def _namesakes(workspace: Workspace, word: str, near: Module) -> tuple[tuple[Module, FunctionDef, int], ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from trainlint.source import callers, objects
@@ -14,7 +15,7 @@ from trainlint.source.binding import arguments, parameters
 from trainlint.source.names import arm, leaves, returns, statement
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Class, Frame, Function, Thing
-from trainlint.source.world import World
+from trainlint.source.world import Impossible, World
 
 DEEPEST = 5
 """Calls inside calls that are looked into."""
@@ -44,9 +45,18 @@ class History:
         concerns: Callable[[ast.Call, Frame], bool],
     ) -> None:
         self.world, self.says, self.concerns = world, says, concerns
+        self.quiet: History | None = None
+        self.held: dict[tuple[ast.AST, int], bool] = {}
         self.inside: list[ast.AST] = []
         self.receivers: list[Thing] = []
         self.left = MOST_EVENTS
+
+    def asking(self, quiet: History) -> History:
+        """This walk, with another one that is asked first whether anything is of concern: on a path of its own, so
+        that the tests which it meets are no forks of this one.
+        """
+        self.quiet = quiet
+        return self
 
     def before(self, node: ast.AST, frame: Frame) -> Iterator[Earlier]:
         """What has run when a node runs."""
@@ -140,8 +150,13 @@ class History:
         if leaves(node.body) and not node.orelse:
             return
         arms = [*node.body, *node.orelse]
-        if any(self._is_of_concern(each, frame) for each in arms):
+        if self._is_worth_a_fork(arms, frame):
             yield from self._block(node.orelse if arm(self.world, node, frame) else node.body, frame)
+
+    def _is_worth_a_fork(self, arms: Sequence[ast.AST], frame: Frame) -> bool:
+        with suppress(Impossible):
+            return any((self.quiet or self)._is_of_concern(each, frame) for each in arms)
+        return True
 
     def _is_of_concern(self, node: ast.AST, frame: Frame) -> bool:
         if not self.says(self.world, frame.module, node):
@@ -157,10 +172,22 @@ class History:
     def _called(self, call: ast.Call, frame: Frame) -> Iterator[Earlier]:
         """A call that has run: itself, then what it entered."""
         self.left -= 1
-        if self.says(self.world, frame.module, call):
+        if self.says(self.world, frame.module, call) and self._may_concern(call, frame):
             if self.concerns(call, frame):
                 yield Earlier(call, frame)
             yield from self._entered(call, frame)
+
+    def _may_concern(self, call: ast.Call, frame: Frame) -> bool:
+        """Whether a call, or anything that it enters, is of concern on the path of the quiet walk."""
+        if self.quiet is None:
+            return True
+        key = (call, frame.number)
+        if key not in self.held:
+            self.quiet.receivers = self.receivers
+            self.held[key] = True
+            with suppress(Impossible):
+                self.held[key] = any(True for _ in self.quiet._called(call, frame))
+        return self.held[key]
 
     def _entered(self, call: ast.Call, frame: Frame) -> Iterator[Earlier]:
         if len(self.inside) >= DEEPEST or call in self.inside:

@@ -157,9 +157,12 @@ def _members(world: World, cls: Class) -> Table | None:
 
 
 def _by_name(number: Integer) -> Iterator[Job]:
+    """What the names say. A text such as ``<blank>`` that the code calls its padding is padding."""
+    is_padding = any(Role.PAD in roles(name) for name in number.names)
     for name in number.names:
         steps = tuple(step for step in number.evidence if name in step.text)
-        yield from (Job(role, Proof.NAME, name, steps) for role in NAMED if role in roles(name))
+        said = roles(name) - ({Role.BLANK} if is_padding else set())
+        yield from (Job(role, Proof.NAME, name, steps) for role in NAMED if role in said)
 
 
 # The uses

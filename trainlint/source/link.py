@@ -11,7 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, Fact, LabelledLayer, Layer, Loss, LossInput, Selection, Unreadable
+from trainlint.facts import (
+    Crash,
+    CtcLoss,
+    Fact,
+    LabelledLayer,
+    Layer,
+    Loss,
+    LossInput,
+    Optimizer,
+    Selection,
+    Storage,
+    Unreadable,
+)
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import LINKERS
@@ -20,11 +32,14 @@ from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
 from trainlint.source.workspace import Workspace
-from trainlint.source.world import MOST_WORLDS, Budget, Impossible, Path, World, worlds
+from trainlint.source.world import MOST_WORLDS, RESTORED, Budget, Impossible, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Step, Unknown
 
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
+MOST_BESIDE = 3
+"""Casts on other ways to an optimizer that are worth a line."""
+
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
 
@@ -83,7 +98,22 @@ def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tupl
 
 def joined(facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts of a project, each in the light of the others."""
-    return _first_of_file(_once_each(_without_parts(_with_twins(facts))))
+    return _with_other_casts(_first_of_file(_once_each(_without_parts(_with_twins(facts)))))
+
+
+def _with_other_casts(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Each optimizer that is given short weights, beside what makes them short on the other ways to it."""
+    known = tuple(facts)
+    casts: dict[Span, list[Step]] = defaultdict(list)
+    for fact in known:
+        if isinstance(fact, Optimizer) and fact.short is not None and isinstance(fact.weights, Storage):
+            casts[fact.call] += fact.weights.evidence[:1]
+    for fact in known:
+        if isinstance(fact, Optimizer) and isinstance(fact.weights, Storage) and len(casts.get(fact.call, ())) > 1:
+            others = [step for step in dict.fromkeys(casts[fact.call]) if step not in fact.weights.evidence]
+            yield replace(fact, beside=tuple(others[:MOST_BESIDE]))
+        else:
+            yield fact
 
 
 def _once_each(facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -154,9 +184,38 @@ def _is_twin(classes: Integer, index: Integer) -> bool:
 
 def _guarded(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     try:
-        yield from _facts(workspace, linker, site)
+        facts = tuple(_facts(workspace, linker, site))
+        alone = any(_asks(fact) for fact in facts) and _tells_alone(workspace, linker, site)
+        yield from (fact.by_itself() if alone else fact for fact in facts)
     except Exception as error:  # A fault of ours is a finding (TL999); the rest is still judged.
         yield Crash(site.span, site.span, None, (), (), linker.doing, f"{type(error).__name__}: {error}")
+
+
+def _asks(fact: Fact) -> bool:
+    """Whether a fact leaves open what its site skips, as far as the number may tell."""
+    return isinstance(fact, Loss | CtcLoss) and any(fact.unjudged())
+
+
+def _tells_alone(workspace: Workspace, linker: Linker, site: Site) -> bool:
+    """Whether the number that a site is given settles it on every path: then no layer need be known.
+
+    A number is found on fewer forks than a layer, so that paths are followed which the search for the layer gives up.
+    """
+    budget = Budget(linker.steps)
+
+    def make(path: Path) -> World:
+        world = Evaluator(workspace, path, budget)
+        world.narrow = True
+        return world
+
+    run: Callable[[World], tuple[Fact, ...]] = lambda world: tuple(linker.facts(world, site))  # noqa: E731
+    seen = 0
+    for facts, path in worlds(make, run):
+        seen += 1
+        asking = any(True for fact in facts for _ in fact.unjudged())
+        if asking or not path.followed or budget.left < 0 or (seen == MOST_WORLDS and path.next() is not None):
+            return False
+    return seen > 0
 
 
 def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
@@ -185,9 +244,26 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     if not paths:
         with suppress(Impossible):
             yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
-    for kind, of_kind in found.items():
+    for kind, of_kind in ((kind, _without_restored(each)) for kind, each in found.items()):
         others = [path for path, kinds in paths if kind not in kinds]
         yield from _with_others(list(of_kind.values()), others)
+
+
+def _without_restored(facts: dict[Fact, Fact]) -> dict[Fact, Fact]:
+    """The facts of one kind without those that rest on numbers out of a saved file, if the paths on which they were
+    saved show others.
+    """
+    own = {key: fact for key, fact in facts.items() if not _is_restored(fact)}
+    return own or facts
+
+
+def _is_restored(fact: Fact) -> bool:
+    if not isinstance(fact, Loss | CtcLoss):
+        return False
+    layer = fact.layer
+    numbers = (fact.ignore_index if isinstance(fact, Loss) else fact.blank, getattr(layer, "classes", layer))
+    symbols = (symbol for number in numbers if isinstance(number, Integer) for symbol, _ in number.terms)
+    return any(symbol.origin.startswith(RESTORED) for symbol in symbols)
 
 
 def _settled(

@@ -49,6 +49,29 @@ def top(module: Module) -> frozenset[str]:
     return known
 
 
+def is_local(module: Module, scope: ast.AST, name: str) -> bool:
+    """Whether a function binds a name on some path: on the others, to read it is an error."""
+    if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) or name in module.rebound:
+        return False
+    return not _index(module, scope.body).keys().isdisjoint((name,))
+
+
+def is_resumed(frame: Frame, binding: Binding) -> bool:
+    """``if resume: config = saved["config"]``: what a test puts in the place of a value is the one that was saved."""
+    module, node, scope = frame.module, binding.node, frame.function or frame.module.tree
+    test = module.parents.get(node)
+    if not isinstance(test, ast.If) or node not in test.body:
+        return False
+    if isinstance(scope, ast.FunctionDef) and binding.name in {each.arg for each in scope.args.args}:
+        return True
+    holder = module.parents.get(test)
+    for field in BLOCKS:
+        block = getattr(holder, field, None)
+        if isinstance(block, list) and test in block:
+            return any(place < block.index(test) for place in _index(module, block).get(binding.name, ()))
+    return False
+
+
 def cells_of(module: Module, name: str) -> tuple[int, ...]:
     """The cells of a notebook among whose values for a name a function's call finds one: which, its place decides.
 
@@ -428,7 +451,16 @@ def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
     value = world.evaluate(test, frame)
     if isinstance(value, Constant) and not value.assumed:
         return bool(value.value)
-    return known_truth(value)
+    known = known_truth(value)
+    return known if known is not None else _answered(world, test, frame)
+
+
+def _answered(world: World, test: ast.expr, frame: Frame) -> bool | None:
+    """What this path has said of a test before: a part of a longer test must not say something else."""
+    key = ("branch", "if", spelled(frame.module, test), frame.number)
+    fork = world.path.forks.get(key)
+    answer = world.given.get(key, fork.answer if fork is not None else None)
+    return None if answer is None else answer == 0
 
 
 def known_truth(value: Thing) -> bool | None:

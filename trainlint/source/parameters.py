@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trainlint.source import callers
@@ -24,20 +25,10 @@ ITERATED = frozenset(
 
 PASSING = frozenset(
     {
-        "filter",
-        "list",
-        "tuple",
-        "chain",
-        "iter",
-        "sorted",
-        "set",
-        "from_iterable",
-        "values",
-        "items",
-        "reversed",
-        "dict",
+        "filter", "list", "tuple", "chain", "iter", "sorted", "set", "from_iterable", "values", "items", "reversed",
+        "dict", "zip", "map", "enumerate",
     }
-)
+)  # fmt: skip
 """Calls that hold what they are given, or what they are called on."""
 
 GROWING = frozenset({"append", "extend", "add", "update", "insert", "setdefault"})
@@ -59,7 +50,7 @@ class Trained:
     """What was found: the models, the groups with options of their own, and what was not followed."""
 
     owners: list[Owner] = field(default_factory=list)
-    groups: list[tuple[ast.Dict, Frame]] = field(default_factory=list)
+    groups: list[tuple[Mapping[str, ast.expr], Frame]] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
 
 
@@ -117,10 +108,15 @@ class _Search:
     def _group(self, node: ast.Dict, frame: Frame, depth: int) -> None:
         """``{"params": ..., "lr": ...}``."""
         pairs = zip(node.keys, node.values, strict=True)
-        params = [value for key, value in pairs if isinstance(key, ast.Constant) and key.value == "params"]
-        if params:
-            self.found.groups.append((node, frame))
-        self._each(params or node.values, frame, depth)
+        named = {str(key.value): value for key, value in pairs if isinstance(key, ast.Constant)}
+        self._named_group(named, frame, depth)
+        if "params" not in named:
+            self._each(node.values, frame, depth)
+
+    def _named_group(self, named: Mapping[str, ast.expr], frame: Frame, depth: int) -> None:
+        if "params" in named:
+            self.found.groups.append((named, frame))
+            self.look(named["params"], frame, depth - 1)
 
     def _call(self, node: ast.Call, frame: Frame, depth: int) -> None:
         word = last(node.func)
@@ -133,6 +129,8 @@ class _Search:
                 return
         if isinstance(node.func, ast.Attribute) and word in ITERATED:
             self.found.owners.append(Owner(node.func.value, frame))
+        elif word == "dict" and any(keyword.arg == "params" for keyword in node.keywords):
+            self._named_group({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}, frame, depth)
         elif word in PASSING:
             given = [each for each in node.args if not isinstance(each, ast.Lambda)]
             self._each(given or ([node.func.value] if isinstance(node.func, ast.Attribute) else []), frame, depth)

@@ -29,7 +29,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import World
+from trainlint.source.world import Path, World, quietly
 from trainlint.value import Step, Unknown
 
 DEEPEST = 6
@@ -72,10 +72,16 @@ class _Search:
     parts: list[tuple[Step, Dtype | None]] = field(default_factory=list)
     holders: tuple[Thing, ...] = ()
 
+    def _walk(self) -> History:
+        """A walk that asks first, on a path of its own, whether a call is of concern."""
+        quiet = self.world.beneath(Path())
+        walk = History(self.world, says, lambda call, frame: self._concerns(self.world, call, frame))
+        return walk.asking(History(quiet, says, lambda call, frame: self._concerns(quiet, call, frame)))
+
     def inside(self) -> Storage | Unknown | None:
         """What the ``__init__`` of a module of the project casts the whole of it to, if it does."""
         assert isinstance(self.model, Built), "a module of the project"
-        self.history = History(self.world, says, self._concerns)
+        self.history = self._walk()
         for earlier in self.history.constructed(self.model):
             found = self._effect(earlier)
             if isinstance(found, Storage | Unknown):
@@ -88,7 +94,7 @@ class _Search:
         home = self.model.frame if isinstance(self.model, Built) else frame
         if not isinstance(self.model.node, ast.Call) or home.module is None:
             return Unknown(f"in which format {getattr(self.model, 'name', 'a part')} keeps its weights is not followed")
-        self.history = History(self.world, says, self._concerns)
+        self.history = self._walk()
         if isinstance(home.function, ast.FunctionDef) and home.function.name == "__init__":
             for earlier in self.history.ran(home):
                 found = self._effect(earlier)
@@ -101,7 +107,7 @@ class _Search:
             return _both(self.model if isinstance(self.model, Unknown) else Unknown("what is trained is not followed"))
         if not may_be_short(self.world) and not _is_loaded(self.model):
             return _both(Storage(Dtype.FLOAT32))
-        self.history = History(self.world, says, self._concerns)
+        self.history = self._walk()
         if node is self.model.node and isinstance(node, ast.Call):
             return self._whole(self._made(node, frame))
         for earlier in self.history.before(node, frame):
@@ -110,8 +116,10 @@ class _Search:
                 return self._whole(found)
         if self.world.budget.left < 0 or self.history.left <= 0:
             return _both(Unknown("too many lines run before this one"))
-        if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call) and self.model.arguments is not None:
+        if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call):
             return self._whole(self._made(self.model.node, self.model.frame))
+        if isinstance(self.model, Built) and isinstance(self.model.what, Class):
+            return self._whole(_built(self.world, self.model, frame, self.depth))
         return self._whole(_unseen(self.model))
 
     def _whole(self, found: Storage | Unknown | Weights) -> Weights:
@@ -124,34 +132,37 @@ class _Search:
             return Weights(mixed, self.trained or mixed)
         return Weights(every, trained)
 
-    def _concerns(self, call: ast.Call, frame: Frame) -> bool:
+    def _concerns(self, world: World, call: ast.Call, frame: Frame) -> bool:
         if call is getattr(self.model, "node", None):
             return True
         word = last(call.func)
         if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
-            return _may_cast(call) and self._role(call.func.value, frame) != ""
+            return _may_cast(call) and self._role(world, call.func.value, frame) != ""
         if word in precision.TRAINED_CASTS or word in precision.PREPARERS:
-            return any(self._is_in(each, frame) for each in _given(call))
+            return any(self._is_in(world, each, frame) for each in _given(call))
+        replaced = _replaced_part(frame.module, call)
+        if replaced is not None:
+            return self._role(world, replaced, frame) != "" and _is_layer(world.evaluate(call, frame))
         return False
 
-    def _is_in(self, node: ast.expr, frame: Frame) -> bool:
+    def _is_in(self, world: World, node: ast.expr, frame: Frame) -> bool:
         """Whether an argument is the model, or a list that holds it."""
         parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-        return any(self._is_model(self.world.evaluate(each, frame)) for each in parts)
+        return any(self._is_model(world.evaluate(each, frame)) for each in parts)
 
     def _is_model(self, thing: Thing) -> bool:
         return same(thing, self.model)
 
-    def _role(self, node: ast.expr, frame: Frame) -> str:
+    def _role(self, world: World, node: ast.expr, frame: Frame) -> str:
         """What an expression stands for: the whole model, one of its parts, or neither."""
-        thing = self.world.evaluate(node, frame)
+        thing = world.evaluate(node, frame)
         if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
             return "whole"
         each = node
         while isinstance(each, ast.Attribute | ast.Subscript | ast.Call):
             called = isinstance(each, ast.Call)
             each = each.func if isinstance(each, ast.Call) else each.value
-            inner = self.world.evaluate(each, frame)
+            inner = world.evaluate(each, frame)
             if called and (isinstance(inner, Built) or self._is_model(inner)):
                 return ""  # What a module puts out is no part of it.
             if self._is_model(inner):
@@ -173,6 +184,9 @@ class _Search:
             return None
         if word in precision.PREPARERS:
             return self._prepared(node, frame)
+        if _replaced_part(frame.module, node) is not None:
+            self.parts.append((frame.step(node), Dtype.FLOAT32))
+            return None
         return self._cast(node, frame)
 
     def _cast(self, call: ast.Call, frame: Frame) -> Storage | Unknown | None:
@@ -182,7 +196,7 @@ class _Search:
         found = cast(self.world, call, frame)
         if found is None:
             return None
-        if self._role(call.func.value, frame) == "whole":
+        if self._role(self.world, call.func.value, frame) == "whole":
             return found
         self.parts.append((frame.step(call), found.dtype if isinstance(found, Storage) else None))
         return None
@@ -193,7 +207,7 @@ class _Search:
         if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ELEMENTS):
             return None
         casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and is_cast(call)]
-        role = self._role(over.func.value, frame) if casts else ""
+        role = self._role(self.world, over.func.value, frame) if casts else ""
         if not role:
             return None
         step = frame.step(statement_of(frame.module, casts[0]))
@@ -225,6 +239,18 @@ def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unkno
     """``cast_training_params([unet], dtype=torch.float32)``."""
     given = next((k.value for k in call.keywords if k.arg == "dtype"), call.args[1] if len(call.args) > 1 else None)
     return _stored(world, given, call, frame) if given is not None else _plain(Dtype.FLOAT32, frame, call)
+
+
+def _replaced_part(module: Module, call: ast.Call) -> ast.expr | None:
+    """``model.head = nn.Linear(...)``: the model whose part a call replaces."""
+    match module.parents.get(call):
+        case ast.Assign(targets=[ast.Attribute(value=owner)]):
+            return owner
+    return None
+
+
+def _is_layer(thing: Thing) -> bool:
+    return isinstance(thing, Built) and isinstance(thing.what, External) and thing.what.name.startswith("torch.nn.")
 
 
 def may_be_short(world: World) -> bool:
@@ -344,8 +370,9 @@ def made(world: World, model: Thing, call: ast.Call, frame: Frame, depth: int = 
         return found or weights(world, world.evaluate(call.func.value, frame), call, frame)
     if word in precision.ADAPTING and call.args:
         return _adapted(world, call, frame)
-    if word in precision.LOADS:
-        return _loaded(world, call, frame)
+    if word in precision.LOADS and isinstance(call.func, ast.Attribute):
+        adapts = last(call.func.value).startswith("Peft") and bool(call.args)
+        return _adapted(world, call, frame) if adapts else _loaded(world, call, frame)
     if word in precision.KBIT:
         return Unknown("the weights are quantised")
     if isinstance(model, Built):
@@ -446,7 +473,16 @@ def _held(world: World, model: Built) -> list[tuple[Thing, Frame]]:
 
 
 def _of_project(world: World, model: Built, depth: int) -> Storage | Unknown:
-    """A module of the project: what its ``__init__`` puts into its attributes."""
+    """A module of the project: what its ``__init__`` puts into its attributes.
+
+    On a path of its own first: where nothing is short there, its tests are no forks.
+    """
+    quiet = quietly(world, lambda inner: _composed(inner, model, depth))
+    is_short = isinstance(quiet, Storage) and quiet.dtype.is_short
+    return quiet if quiet is not None and not is_short else _composed(world, model, depth)
+
+
+def _composed(world: World, model: Built, depth: int) -> Storage | Unknown:
     assert isinstance(model.what, Class), "a class of the project"
     whole = _Search(world, model, depth + 1).inside()
     if whole is not None:

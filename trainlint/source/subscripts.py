@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from trainlint.knowledge.roles import roles
 from trainlint.source import (
     activations,
     builtin,
@@ -90,7 +91,9 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
             word = world.evaluate(node.slice, frame)
             return world.attribute(library, str(word.value)) if isinstance(word, Constant) else Unknown("it is open")
         case Method() if isinstance(key := world.evaluate(node.slice, frame), Constant) and isinstance(key.value, str):
-            return _looked_up(value, key.value, node, frame)
+            return _looked_up(value, key, node, frame)
+        case Unknown() if isinstance(text := _key(world, node, frame), Constant) and any(map(roles, told(text))):
+            return _symbol(value, text, node, frame)
         case External() | Unknown():
             return value
     if isinstance(node.slice, ast.Slice):
@@ -98,13 +101,32 @@ def subscript(world: World, value: Thing, node: ast.Subscript, frame: Frame) -> 
     return _element_at(world, value, world.integer(world.evaluate(node.slice, frame)))
 
 
-def _looked_up(table: Method, word: str, node: ast.expr, frame: Frame) -> Opaque:
+def _key(world: World, node: ast.Subscript, frame: Frame) -> Thing | None:
+    """What is looked up; nothing of a slice, or of several dimensions."""
+    return None if isinstance(node.slice, ast.Slice | ast.Tuple) else world.evaluate(node.slice, frame)
+
+
+def told(key: Thing) -> tuple[str, ...]:
+    """What a look-up says of the entry that it asks for: its text, and what the code calls the text."""
+    if not isinstance(key, Constant) or not isinstance(key.value, str):
+        return ()
+    return (key.value, key.name) if key.name and roles(key.name) else (key.value,)
+
+
+def _symbol(table: Unknown, key: Constant, node: ast.Subscript, frame: Frame) -> Opaque:
+    """``tables[language]["<pad>"]``: whatever the table is, a number that keeps the word."""
+    text = f"{ast.unparse(node.value)}[{key.value!r}]"
+    return Opaque(text, f"{id(node)}#{frame.number}[{key.value!r}]", table, 0, node, told(key))
+
+
+def _looked_up(table: Method, key: Constant, node: ast.expr, frame: Frame) -> Opaque:
     """``vocabulary.stoi["<pad>"]`` of a library's object: a number that keeps the word."""
+    word = str(key.value)
     holder = table.thing
     name = getattr(holder, "label", "") or getattr(holder, "name", "it")
     who = f"{identity(holder)}" if isinstance(holder, Built) else f"@{id(node)}#{frame.number}"
     why = Unknown(f"{name}.{table.name}[...] is decided when it runs", f"{name}.{table.name}[{word!r}]")
-    return Opaque(f"{name}.{table.name}[{word!r}]", f"{who}.{table.name}[{word!r}]", why, 0, node, (word,))
+    return Opaque(f"{name}.{table.name}[{word!r}]", f"{who}.{table.name}[{word!r}]", why, 0, node, told(key))
 
 
 def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
@@ -128,7 +150,7 @@ def _by_getitem(world: World, built: Built, cls: Class, node: ast.Subscript, fra
     text = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     why = Unknown(f"{name}[...] is decided when it runs", f"{name}[{text!r}]")
     origin = f"{identity(built)}[{text!r}]" if text is not None else f"{id(node)}#{frame.number}"
-    return Opaque(f"{name}[{text!r}]", origin, why, 0, node, (text,) if text is not None else ())
+    return Opaque(f"{name}[{text!r}]", origin, why, 0, node, told(key))
 
 
 def _enum_entry(world: World, cls: Class, node: ast.Subscript, frame: Frame) -> Thing:
@@ -203,7 +225,7 @@ def _entry_of_opaque(world: World, value: Opaque, node: ast.Subscript, frame: Fr
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     number = key.number if isinstance(key, Integer) else None
     label = repr(name) if name is not None else str(number) if number is not None else f"@{id(node)}"
-    words = (name,) if name else value.words
+    words = told(key) or value.words
     minimum = least(name) if name else None
     shown = label if not label.startswith("@") else "..."
     return replace(

@@ -128,6 +128,8 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
         default = signature.defaults.get(name)
         if given is None and isinstance(default, int):
             return Integer.exact(default)
+        if given is None and isinstance(default, str):
+            return Constant(default, name=name)
     if name in ("module", "_orig_mod", "data"):
         return built
     return Method(built, name)

@@ -43,7 +43,8 @@ class Write:
 
 def owner(token: Thing) -> str | None:
     """The tokenizer whose ``pad_token_id`` or ``eos_token_id`` a thing is."""
-    if isinstance(token, Opaque) and token.words[-1:] and token.words[-1] in (*PADDING, *ENDS):
+    word = token.words[-1] if isinstance(token, Opaque) and token.words else ""
+    if isinstance(token, Opaque) and word in (*PADDING, *ENDS) and token.origin.endswith(f".{word}"):
         return token.origin.rpartition(".")[0]
     return None
 

@@ -25,6 +25,9 @@ MOST_WORLDS = 96
 """A site with more paths than this is not judged; most are short, and the steps that they take together are bounded."""
 
 MOST_CALLERS = 3
+MOST_CALLERS_OF_A_NUMBER = 12
+"""Callers that are followed where only a number is asked for, not the layers in front of it."""
+
 DEEPEST = 60
 """Evaluations inside evaluations, each about fifteen Python frames deep."""
 
@@ -33,6 +36,9 @@ MOST_STEPS = 12_000
 
 MOST_BENEATH = 6
 """Paths beneath one path that are looked at for the targets."""
+
+RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
+"""What comes out of a file was put there by the code that wrote it: this code, on another path."""
 
 NOTHING_OPEN = 1 << 30
 CIRCULAR = "it is defined in terms of itself"
@@ -89,16 +95,25 @@ class Impossible(Exception):
 
 @dataclass
 class Budget:
-    """What is left of the steps that a site may take."""
+    """What is left of the steps that a site may take, and of those for what is only looked at beside it."""
 
     left: int = MOST_STEPS
+    _beside: Budget | None = None
+
+    @property
+    def beside(self) -> Budget:
+        """The steps that the targets of a loss may take: however long they are followed, its layer is judged."""
+        if self._beside is None:
+            self._beside = Budget(self.left // 2)
+        return self._beside
 
 
 class World(ABC):
     """The state of one run of the evaluator, and what its parts ask of each other.
 
     Without a ``budget`` to share, each question has its own, and no callers are looked for. ``trains`` says that a
-    gradient comes of what is looked at, so that modules are in their training mode.
+    gradient comes of what is looked at, so that modules are in their training mode. ``narrow`` says that nothing is
+    asked but what the site itself is given as a number.
     """
 
     def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
@@ -108,6 +123,7 @@ class World(ABC):
         self.running: dict[tuple[int, int], int] = {}
         self.lowest = NOTHING_OPEN
         self.trains = False
+        self.narrow = False
         self.asking: set[tuple[object, ...]] = set()
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}
@@ -178,6 +194,10 @@ class World(ABC):
         """A world that answers as this one where this one was asked, and by its own path elsewhere."""
 
     @abstractmethod
+    def beside(self, path: Path) -> World:
+        """The same with steps of its own, for what may stay open without leaving the site open."""
+
+    @abstractmethod
     def lookup(self, name: str, node: ast.AST, frame: Frame) -> Thing: ...
 
     @abstractmethod
@@ -222,6 +242,16 @@ class World(ABC):
             return self.module_frame(module)
         outer = self.open_frame(module, scope)
         return Frame(module, scope, None, None, outer, self.workspace.number("open", id(scope)))
+
+
+def quietly(world: World, ask: Callable[[World], T]) -> T | None:
+    """The first answer to a question on a path of its own, whose tests are no forks of this one.
+
+    None where that path cannot be.
+    """
+    with suppress(Impossible):
+        return ask(world.beneath(Path()))
+    return None
 
 
 def worlds(

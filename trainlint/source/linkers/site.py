@@ -102,6 +102,26 @@ def callable_of(call: ast.Call) -> ast.expr:
     return call.func
 
 
+def is_excluded(world: World, site: Site, frame: Frame) -> bool:
+    """Whether a test around a call of an object, ``isinstance(criterion, Smoothed)``, leaves this object out."""
+    if world.renews:
+        return False
+    child: ast.AST = site.node
+    while not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+        parent = site.module.parents.get(child)
+        match parent:
+            case ast.If(test=ast.Call(func=ast.Name(id="isinstance"), args=[ast.expr() as thing, _])):
+                if child is not parent.test and dotted(thing) == dotted(site.call.func) is not None:
+                    answer = world.evaluate(parent.test, frame)
+                    holds = answer.value if isinstance(answer, Constant) and not answer.assumed else None
+                    if holds is not None and holds != (child in parent.body):
+                        return True
+            case None:
+                return False
+        child = parent
+    return False
+
+
 def application(world: World, called: Thing, call: ast.Call, frame: Frame, known: Collection[str]) -> Applied | None:
     """A call of one of these names, or of an object that one of them made."""
     given = arguments(world, call, frame)

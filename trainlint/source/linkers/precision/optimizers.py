@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trainlint.facts import Compensation, Dtype, Optimizer, Storage
 from trainlint.knowledge.optimizers import BASES, KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
@@ -32,7 +32,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import World
+from trainlint.source.world import World, quietly
 from trainlint.value import Real, Unknown
 
 KINDS = {MASTER: Compensation.MASTER, STOCHASTIC: Compensation.STOCHASTIC, KAHAN: Compensation.KAHAN}
@@ -75,18 +75,33 @@ def _made(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
 def facts(world: World, site: Site) -> Iterator[Optimizer]:
     """The optimizer of a call in one world; nothing where the call makes none."""
     frame = standing(world, site)
-    called, given = world.evaluate(site.call.func, frame), arguments(world, site.call, frame)
-    while isinstance(called, Partial):
-        given, called = given.after(called.arguments), called.callable
-    known = optimizer(called.name) if isinstance(called, External) else _own(world, called, site)
-    params = argument(given, known.signature.parameters, known.signature.parameters[0]) if known else None
-    if known is None or not isinstance(params, Thunk):
+    # Which optimizer it is and what it is given matters only for short weights: until then, no test is a fork.
+    first = quietly(world, lambda inner: _called(inner, site, frame))
+    known, given, params = first or _called(world, site, frame)
+    if known is None or params is None:
         return
     world.path.followed = True
     found = trained(world, params)
-    around = surroundings(world, site, frame)
     kept = _of_engine(world, frame) or stored(world, found, site.call, frame)
-    yield described(world, site, known, given, found, kept, around)
+    if isinstance(kept, Storage) and kept.dtype.is_short:
+        known, given, params = _called(world, site, frame)
+        if known is not None and params is not None:
+            yield described(world, site, known, given, found, kept, surroundings(world, site, frame))
+        return
+    maker, passed = known, given
+    around = surroundings(world, site, frame)
+    fact = quietly(world, lambda inner: described(inner, site, maker, passed, found, kept, around))
+    yield fact or described(world, site, known, given, found, kept, around)
+
+
+def _called(world: World, site: Site, frame: Frame) -> tuple[Known | None, Arguments, Thunk | None]:
+    """The optimizer that a call makes, what it is given, and the weights among that."""
+    called, given = world.evaluate(site.call.func, frame), arguments(world, site.call, frame)
+    while isinstance(called, Partial):
+        given, called = given.after(called.arguments), called.callable
+    known = optimizer(called.name) if isinstance(called, External) else _own(world, called)
+    params = argument(given, known.signature.parameters, known.signature.parameters[0]) if known else None
+    return known, given, params if isinstance(params, Thunk) else None
 
 
 def _of_engine(world: World, frame: Frame) -> Storage | None:
@@ -97,7 +112,7 @@ def _of_engine(world: World, frame: Frame) -> Storage | None:
     return engines.of_lightning(world, owner) if owner is not None else None
 
 
-def _own(world: World, called: Thing, site: Site) -> Known | None:
+def _own(world: World, called: Thing) -> Known | None:
     """An optimizer of the project: its parameters, and nothing of how it computes."""
     if not isinstance(called, Class):
         return None
@@ -225,11 +240,8 @@ def _largest(world: World, found: Trained, known: Known, given: Arguments, name:
     return unknown or max((each for each in numbers if isinstance(each, Real)), key=lambda each: each.number)
 
 
-def _entry(world: World, group: ast.Dict, frame: Frame, name: str) -> Real | Unknown | None:
-    for key, value in zip(group.keys, group.values, strict=True):
-        if isinstance(key, ast.Constant) and key.value == name:
-            return real_of(world, Thunk(value, frame), NO_NUMBER)
-    return None
+def _entry(world: World, group: Mapping[str, ast.expr], frame: Frame, name: str) -> Real | Unknown | None:
+    return real_of(world, Thunk(group[name], frame), NO_NUMBER) if name in group else None
 
 
 def _second(world: World, known: Known, given: Arguments) -> Real | Unknown | None:

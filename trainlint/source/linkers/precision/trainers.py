@@ -16,7 +16,7 @@ from trainlint.source.linkers.site import Site, call_of, named, real_of, standin
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
-from trainlint.source.world import World
+from trainlint.source.world import World, quietly
 from trainlint.value import Real, Unknown
 
 LIBRARIES = ("transformers.", "trl.", "sentence_transformers.", "setfit.")
@@ -55,7 +55,12 @@ def facts(world: World, site: Site) -> Iterator[Optimizer]:
     world.path.followed = True
     settings = _settings(world, argument(given, PARAMETERS, "args"))
     around = _around(world, settings, surroundings(world, site, frame))
-    yield _described(world, site, trainer, settings, around, _stored(world, model, site, frame))
+    kept = _stored(world, model, site, frame)
+    if isinstance(kept, Storage) and kept.dtype.is_short:
+        yield _described(world, site, trainer, settings, around, kept)
+        return
+    fact = quietly(world, lambda inner: _described(inner, site, trainer, settings, around, kept))
+    yield fact or _described(world, site, trainer, settings, around, kept)
 
 
 def _library_part(world: World, made: Thing) -> Built | None:

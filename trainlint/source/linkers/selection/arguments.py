@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from trainlint.facts import Fact, Measured, Purpose, Selection
@@ -18,7 +19,8 @@ from trainlint.source.objects import lineage
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Function, Thunk
 from trainlint.source.versions import asked_for
-from trainlint.source.world import World
+from trainlint.source.world import Budget, Impossible, Path, World
+from trainlint.source.writes import FEW_STEPS
 from trainlint.value import Better, Measure, Score, Step, Unknown
 
 LOAD, METRIC, GREATER, STRATEGY = (
@@ -177,8 +179,12 @@ def _is_given(world: World, site: Site, module: Module, call: ast.Call) -> bool:
     if module is site.module and isinstance(args, ast.Name):
         found = _latest(module, args.id, call)
         return found is not None and any(node is site.node for node in ast.walk(found))
-    thing = world.evaluate(args, world.open_frame(module, call))
-    return isinstance(thing, Built) and thing.node is site.node
+    # A world of its own: the callers around another trainer are no paths to these arguments.
+    apart = type(world)(world.workspace, Path(), Budget(FEW_STEPS))
+    with suppress(Impossible):
+        thing = apart.evaluate(args, apart.open_frame(module, call))
+        return isinstance(thing, Built) and thing.node is site.node
+    return False
 
 
 def _latest(module: Module, name: str, use: ast.AST) -> ast.stmt | None:

@@ -10,7 +10,14 @@ from trainlint.knowledge.scores import is_trained, is_validated, score
 from trainlint.source.binding import declared
 from trainlint.source.linkers.selection import saves
 from trainlint.source.linkers.selection.choices import Choice, choices
-from trainlint.source.linkers.selection.measures import Reading, function_of, innermost_loop, latest, own_statements
+from trainlint.source.linkers.selection.measures import (
+    Reading,
+    function_of,
+    innermost_loop,
+    latest,
+    own_statements,
+    spelled,
+)
 from trainlint.source.names import holds
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Frame
@@ -97,12 +104,15 @@ def _names(node: ast.AST) -> Iterator[ast.Name]:
 
 def metrics(world: World, each: Choice, chain: Sequence[Reading], module: Module) -> Iterator[Measured]:
     """The task metrics that are computed where the compared loss is, and that choose nothing."""
+    scope = module.scope(each.compare)
+    if _is_chosen_by_a_task(module, each):
+        return
     seen: set[str] = set()
     for name, node, where in _candidates(world, each, chain, module):
         said = score(name)
         if said is None or said.measure is not Measure.TASK or name in seen or _is_no_result(name):
             continue
-        if _is_compared(module, each, name):
+        if _is_compared(module, name, scope):
             return
         seen.add(name)
         yield Measured(name, said, (where.step(node),))
@@ -112,11 +122,39 @@ def _is_no_result(name: str) -> bool:
     return "best" in name.lower() or is_trained(name)
 
 
-def _is_compared(module: Module, each: Choice, name: str) -> bool:
-    """Whether a metric chooses too: in the same test, or in another comparison of the file with a record."""
-    if each.test is not None and name in ast.unparse(each.test):
-        return True
-    return any(other.compare is not each.compare and name in ast.unparse(other.value) for other in choices(module))
+def _is_compared(module: Module, name: str, scope: ast.AST) -> bool:
+    """Whether any line of a scope compares a metric with something: then it takes part in a choice."""
+    for node in own_statements(scope):
+        for test in _tests(node):
+            for each in ast.walk(test):
+                ordered = isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+                if ordered and name in ast.unparse(each):
+                    return True
+    return False
+
+
+def _tests(node: ast.stmt) -> Iterator[ast.expr]:
+    return (each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
+
+
+def _is_chosen_by_a_task(module: Module, each: Choice) -> bool:
+    """Whether a test around a choice, or its own, asks a task metric."""
+    scope, holder = module.scope(each.compare), module.parents.get(each.compare)
+    while holder is not None and holder is not scope:
+        if isinstance(holder, ast.If) and _asks_a_task(holder.test):
+            return True
+        holder = module.parents.get(holder)
+    return False
+
+
+def is_shared(each: Choice) -> bool:
+    """Whether the test of a choice asks a task metric too."""
+    return each.test is not None and _asks_a_task(each.test)
+
+
+def _asks_a_task(test: ast.expr) -> bool:
+    said = (score(name) for name in spelled(test))
+    return any(found is not None and found.measure is Measure.TASK for found in said)
 
 
 def _candidates(

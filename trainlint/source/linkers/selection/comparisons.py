@@ -13,7 +13,7 @@ from trainlint.source.linkers.copies.rounds import is_anew
 from trainlint.source.linkers.selection import beside, saves
 from trainlint.source.linkers.selection.choices import Choice, choice, choices
 from trainlint.source.linkers.selection.endings import around, endings
-from trainlint.source.linkers.selection.learned import learned
+from trainlint.source.linkers.selection.learned import holds_out, learned
 from trainlint.source.linkers.selection.measures import (
     Reading,
     decided,
@@ -34,9 +34,15 @@ WAITING = re.compile(r"count|patien|wait|no_?improv|bad|stop|trial|trigger|stale
 """What is counted until training stops."""
 
 MODE = re.compile(
-    r"mode|greater|higher|lower_is|maxim|minim|direction|bigger|larger|ascend|descend|objective|[\"']m(?:ax|in)[\"']"
+    r"mode(?!l)|greater|higher|lower|better|maxim|minim|direction|bigger|larger|ascend|descend|objective|[\"']m(?:ax|in)[\"']"
 )
 """What decides which way a comparison goes."""
+
+ATTACKS = re.compile(r"attack|adversar|poison|backdoor|trojan", re.IGNORECASE)
+"""Code that wants a model to be bad."""
+
+SEARCHES = re.compile(r"hyper_?param|hpo(?![a-z])|tuner|tuning|sweep|grid_?search|optuna", re.IGNORECASE)
+"""Code that looks for settings."""
 
 UNSAID = Unknown("nothing says what is compared")
 TWO_WAYS = Unknown("a setting decides which way the comparison goes")
@@ -103,9 +109,11 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
 
 
 def _wins(world: World, each: Choice, module: Module, frame: Frame) -> Better | Unknown | None:
-    """Which of two values the comparison takes; None where the arm that it stands in never runs."""
-    if each.test is not None and any(MODE.search(text) for text in _beside_it(each)):
+    """Which of two values the comparison takes; None where it never runs, or where the worse model is wanted."""
+    if any(MODE.search(text) for text in _beside_it(each)) or _turns_in_its_test(each, module):
         return TWO_WAYS
+    if _is_about(ATTACKS, module, each.compare):
+        return None
     node: ast.AST | None = each.compare
     while node is not None and node is not frame.function:
         child, node = node, module.parents.get(node)
@@ -120,11 +128,23 @@ def _wins(world: World, each: Choice, module: Module, frame: Frame) -> Better | 
 
 def _beside_it(each: Choice) -> Iterator[str]:
     """The other parts of a test."""
-    for node in ast.walk(each.test) if each.test is not None else ():
-        if isinstance(node, ast.BoolOp):
-            yield from (ast.unparse(part) for part in node.values if not any(p is each.compare for p in ast.walk(part)))
-            others = [part for part in node.values if any(p is each.compare for p in ast.walk(part))]
-            yield from (ast.unparse(part) for part in others if isinstance(part, ast.BoolOp) and part.values)
+    waiting = [each.test] if each.test is not None else []
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.BoolOp):
+            waiting += part.values
+        elif isinstance(part, ast.UnaryOp):
+            waiting.append(part.operand)
+        elif part is not each.compare:
+            yield ast.unparse(part)
+
+
+def _turns_in_its_test(each: Choice, module: Module) -> bool:
+    """Whether the same test compares the same two the other way round."""
+    inside = set(ast.walk(each.test)) if each.test is not None else set()
+    texts = {ast.unparse(each.record), ast.unparse(each.value)}
+    others = [other for other in choices(module) if other.compare in inside and other.compare is not each.compare]
+    return any({ast.unparse(other.record), ast.unparse(other.value)} == texts for other in others)
 
 
 def _handed(chain: tuple[Reading, ...], site: Site) -> Span:
@@ -142,7 +162,7 @@ def _in_company(world: World, each: Choice, known: Selection, chain: tuple[Readi
     measured = known.measured
     if isinstance(measured, Unknown) or not measured.is_loss or known.wins is not Better.LOWER:
         return replace(known, kept=kept)
-    if _is_search(world, module, each):
+    if beside.is_shared(each) or _is_search(world, module, each):
         return replace(known, kept=(module.step(each.compare),))
     top = chain[0]
     return replace(
@@ -150,6 +170,7 @@ def _in_company(world: World, each: Choice, known: Selection, chain: tuple[Readi
         kept=kept,
         metrics=tuple(beside.metrics(world, each, chain, module)),
         learned=learned(world, top.node, top.frame),
+        held_out=any(holds_out(each) for each in (module, *where)),
         endings=endings(world, around(world, [module, *where])),
     )
 
@@ -163,6 +184,8 @@ def _calling(world: World, module: Module, node: ast.AST) -> Iterator[Module]:
 
 def _is_search(world: World, module: Module, each: Choice) -> bool:
     """Whether the loop around a choice makes a new model in each turn: it searches for settings."""
+    if _is_about(SEARCHES, module, each.compare):
+        return True
     loop = innermost_loop(module, each.compare)
     if loop is None:
         return False
@@ -171,3 +194,12 @@ def _is_search(world: World, module: Module, each: Choice) -> bool:
     names = {dotted(node) for node in read}
     models = sorted(name for name in names if name and saves.MODEL.search(name.rpartition(".")[2]))
     return any(is_anew(world, module, loop, model) for model in models if model.rpartition(".")[2] != "state_dict")
+
+
+def _is_about(words: re.Pattern[str], module: Module, node: ast.AST) -> bool:
+    """Whether the names of a file, a class or a function around a node say what it is about."""
+    names, scope = [module.key], module.scope(node)
+    while not isinstance(scope, ast.Module):
+        names.append(getattr(scope, "name", ""))
+        scope = module.scope(scope)
+    return any(words.search(name) for name in names)

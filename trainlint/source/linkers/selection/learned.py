@@ -14,6 +14,7 @@ from trainlint.source.linkers.selection.measures import (
     innermost_loop,
     passed,
     returned,
+    spelled,
 )
 from trainlint.source.names import holds
 from trainlint.source.summary import Module, dotted, last
@@ -25,7 +26,8 @@ DEEPEST = 5
 EITHER_WAY = re.compile(r"amp\b|fp16|half|scaler|apex|accum|deepspeed|fsdp|nan|finite|%|distributed|mixed|precision")
 """Words of tests that decide how a model is trained, not whether."""
 
-DERIVING = ast.Call | ast.Attribute | ast.Subscript | ast.BinOp | ast.IfExp | ast.UnaryOp
+MODES = frozenset({"eval", "test", "self.eval", "evaluate", "dev"})
+"""Names that say nothing of data: a mode of the model, a device."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +44,14 @@ def learned(world: World, node: ast.expr, frame: Frame) -> tuple[Step, ...]:
     return next(_steps(world, node, Trail(frame)), ())
 
 
+def holds_out(module: Module) -> bool:
+    """Whether a file has names of data that is not trained on: ``val_loader``, ``x_test``, ``validate``."""
+    names = {*module.loads, *module.definitions, *module.stored} - MODES
+    return any(is_validated(name) for name in names)
+
+
 def _steps(world: World, node: ast.expr, trail: Trail) -> Iterator[tuple[Step, ...]]:
-    if trail.depth > DEEPEST or any(is_validated(name) for name in _words(node)):
+    if trail.depth > DEEPEST or any(is_validated(name) for name in spelled(node)):
         return
     match node:
         case ast.Name() | ast.Attribute() if dotted(node):
@@ -63,13 +71,6 @@ def _steps(world: World, node: ast.expr, trail: Trail) -> Iterator[tuple[Step, .
         case ast.IfExp(body=body, orelse=orelse):
             for inner in (body, orelse):
                 yield from _steps(world, inner, trail)
-
-
-def _words(node: ast.expr) -> Iterator[str]:
-    for each in ast.walk(node):
-        match each:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
-                yield name
 
 
 def _inner(node: ast.Call) -> list[ast.expr]:
@@ -103,7 +104,7 @@ def _fed(world: World, name: str, use: ast.expr, trail: Trail) -> Iterator[tuple
     target = fed.targets[0] if isinstance(fed, ast.Assign) else None
     if isinstance(target, ast.Tuple) and isinstance(taken, ast.Call):
         places = [dotted(each) for each in target.elts]
-        if not is_validated(name) and not any(is_validated(each) for each in _words(taken)):
+        if not is_validated(name) and not any(is_validated(each) for each in spelled(taken)):
             yield from _entered(world, taken, places.index(name) if name in places else None, deeper)
         return
     trained = _trained_on(module, fed, taken)
@@ -114,7 +115,7 @@ def _fed(world: World, name: str, use: ast.expr, trail: Trail) -> Iterator[tuple
 
 
 def _reads_validation(module: Module, node: ast.expr) -> bool:
-    return any(is_validated(each) for each in _words(node))
+    return any(is_validated(each) for each in spelled(node))
 
 
 def _taken(fed: ast.stmt, name: str) -> ast.expr | None:

@@ -381,3 +381,11 @@ def innermost_loop(module: Module, node: ast.AST) -> ast.For | ast.AsyncFor | as
         if isinstance(holder, ast.For | ast.AsyncFor | ast.While) and child in holder.body:
             return holder
     return None
+
+
+def spelled(node: ast.AST) -> Iterator[str]:
+    """The names and strings in an expression."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                yield name

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
+from trainlint.knowledge.scores import score
 from trainlint.source.binding import argument
 from trainlint.source.linkers.selection.callbacks import MODES, OTHER_MODE, UNSAID, metric_named, text_of
-from trainlint.source.linkers.selection.measures import decided, measured, readings
+from trainlint.source.linkers.selection.measures import decided, measured, readings, spelled
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Constant, External, Thing, Thunk
@@ -17,21 +19,34 @@ from trainlint.source.world import World
 from trainlint.span import Span
 from trainlint.value import Better, Step, Unknown
 
+SCHEDULER = re.compile(r"sched|plateau|lr_")
+"""In lower case: what a scheduler is called."""
+
 HOLDERS = ("scheduler", "lr_scheduler")
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
-    """The calls that give a scheduler a number, and the dictionaries that name one for Lightning."""
-    rows = "\n".join(module.rows)
-    if "sched" not in rows and "ReduceLROnPlateau" not in rows and "plateau" not in rows:
+    """The calls that give a scheduler a number with a telling name, and dictionaries that name one for Lightning."""
+    rows = "\n".join(module.rows).lower()
+    if not any(word in rows for word in ("sched", "plateau", "lr_")):
         return
     for node in module.loads.get("step", ()):
         call = module.parents.get(node)
-        if isinstance(call, ast.Call) and call.func is node and len(call.args) + len(call.keywords) == 1:
+        if isinstance(call, ast.Call) and call.func is node and _tells(call):
             yield Site(call, module)
-    for nodes in module.parents if "ReduceLROnPlateau" in rows and "monitor" in rows else ():
-        if isinstance(nodes, ast.Dict) and {"monitor"} <= set(_entries(nodes)):
-            yield Site(nodes, module)
+    if "reducelronplateau" in rows and "monitor" in rows:
+        for each in module.parents:
+            if isinstance(each, ast.Dict) and "monitor" in _entries(each):
+                yield Site(each, module)
+
+
+def _tells(call: ast.Call) -> bool:
+    """Whether the one argument of a call says what it measures."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    if len(given) != 1 or isinstance(given[0], ast.Constant):
+        return False
+    named = isinstance(call.func, ast.Attribute) and SCHEDULER.search(ast.unparse(call.func.value).lower()) is not None
+    return named and any(score(name) is not None for name in spelled(given[0]))
 
 
 def _entries(node: ast.Dict) -> dict[object, ast.expr]:

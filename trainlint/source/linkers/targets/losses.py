@@ -23,6 +23,7 @@ from trainlint.source.linkers.site import (
     call_of,
     callable_of,
     deciding,
+    is_excluded,
     layer_of,
     named,
     number_of,
@@ -49,7 +50,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import MOST_BENEATH, Path, World, worlds
+from trainlint.source.world import MOST_BENEATH, Impossible, Path, World, worlds
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Unknown
 
@@ -74,6 +75,7 @@ KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
 NAMED = METRICS | TRAINERS | WORDS | SEGMENTING
 DASHES = ("-", "_", "ε", "ϵ", "~")
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
+NARROW = Unknown("the layer is not asked for")
 NOT_APPLIED = Unknown("no call of this object was found")
 
 
@@ -130,6 +132,8 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     if _is_handed_on(site.call):
         yield from _inherited(world, site, frame)
         return
+    if is_excluded(world, site, frame):
+        raise Impossible
     called = world.evaluate(callable_of(site.call), frame)
     known = application(world, called, site.call, frame, KNOWN)
     fact: Fact | None = None
@@ -144,15 +148,20 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     world.path.followed = fact is not None or _is_entered(called)
     if fact is not None:
         yield fact
-    if isinstance(fact, Loss) and known is not None:
+    if isinstance(fact, Loss) and known is not None and not world.narrow:
         yield from _about_labels(world, known, fact)
         if _averages(world, known):
             yield from means.built_in(world, site, fact)
 
 
 def _is_entered(called: Thing) -> bool:
-    """Whether a thing that is called is code of the project."""
-    return isinstance(called, Function) or (isinstance(called, Built) and isinstance(called.what, Class))
+    """Whether a thing that is called is code of the project, or of a library whose other losses skip nothing."""
+    match called:
+        case Function() | Built(what=Class()):
+            return True
+        case External(name=name) | Built(what=External(name=name)):
+            return canonical(name).startswith(other_losses.WITHOUT_SENTINEL)
+    return False
 
 
 def _about_labels(world: World, applied: Applied, loss: Loss) -> Iterator[Fact]:
@@ -241,7 +250,7 @@ def _targets(world: World, given: Thunk | Unknown | None, built: Span | None) ->
     """What is known of the targets on any path that agrees with this one."""
     if not isinstance(given, Thunk):
         return given or Unknown("the targets are not passed")
-    things = [thing for thing, _ in worlds(world.beneath, lambda inner: inner.force(given), MOST_BENEATH)]
+    things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(given), MOST_BENEATH)]
     traced = [thing for thing in things if isinstance(thing, Tensor)]
     if not traced:
         return Unknown("the targets are not traced", getattr(things[0], "name", "") if things else "")
@@ -276,7 +285,7 @@ def _loss(world: World, applied: Applied, site: Site, frame: Frame) -> Loss | No
     layer = NOT_ASKED if _is_negative(ignored) else measured or _layer(world, applied, contract)
     built = _decided_by_default(world, ignored, frame)
     weights = _weights(world, applied)
-    targets = _targets(world, target, built)
+    targets = NARROW if world.narrow else _targets(world, target, built)
     if isinstance(targets, Targets):
         hidden = weights is not None or _by_hand(world, applied)
         kept = [fill for fill in targets.fills if not _is_answer(world, fill, layer)]
@@ -325,6 +334,8 @@ def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -
 
 def _layer(world: World, applied: Applied, contract: Contract) -> Layer | Unknown:
     """The layer before a loss: that of its logits, or the one whose weight it is given, or its own."""
+    if world.narrow:
+        return NARROW
     if contract.weight is not None:
         weight = passed(applied, contract.weight[0], (contract.weight[1],))
         return (
@@ -392,7 +403,7 @@ def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
 def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     given = deciding(applied, "blank")
     blank = number_of(world, given, Integer.exact(0))
-    layer = layer_of(world, passed(applied, 0, ("log_probs",)))
+    layer = NARROW if world.narrow else layer_of(world, passed(applied, 0, ("log_probs",)))
     return CtcLoss(
         call=site.module.span(site.call),
         argument=place_of(given, applied, site),
