@@ -100,6 +100,10 @@ class _Search:
                 found = self._effect(earlier)
                 if found is not None:
                     return self._whole(found).every
+        holder = self.holders[-1] if self.holders else None
+        if isinstance(holder, Built) and isinstance(holder.node, ast.Call) and holder.frame.module is not None:
+            # A part that was handed in may have been cast between its making and that of what holds it.
+            return self.at(holder.node, holder.frame).every
         return self.at(self.model.node, home).every
 
     def at(self, node: ast.AST, frame: Frame) -> Weights:
