@@ -115,7 +115,13 @@ def mentioned(world: World) -> bool:
 
 def mentions(world: World, modules: Iterable[Module]) -> bool:
     """Whether these files, or files of the project that they import, mention 16 bits."""
-    return any(world.workspace.holds(module.path, word) for module in reach(world, modules) for word in WORDS)
+    known = tuple(modules)
+    key = ("16 bits", *(module.path for module in known))
+    answer = world.workspace.answers.get(key)
+    if not isinstance(answer, bool):
+        answer = any(world.workspace.holds(module.path, word) for module in reach(world, known) for word in WORDS)
+        world.workspace.answers[key] = answer
+    return answer
 
 
 def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
