@@ -110,7 +110,7 @@ def _models(world: World, made: Made) -> Iterator[tuple[Thing, ast.AST, Frame]]:
 
 def mentioned(world: World) -> bool:
     """Whether any file of the project mentions another format than PyTorch's own: only there the question is put."""
-    return any(world.workspace.said(word) for word in (*WORDS, *WIDE))
+    return any(world.workspace.says(word) for word in (*WORDS, *WIDE))
 
 
 def mentions(world: World, modules: Iterable[Module]) -> bool:

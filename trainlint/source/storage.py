@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
+from trainlint.knowledge.formats import WIDE
 from trainlint.source import builtin, dtypes, objects
 from trainlint.source.castings import says
 from trainlint.source.history import Earlier, History
@@ -258,8 +259,8 @@ def _is_layer(thing: Thing) -> bool:
 
 
 def may_be_short(world: World) -> bool:
-    """Whether any line of the project could name a format of 16 bits."""
-    return any(world.workspace.says(word) for word in precision.SHORT_WORDS)
+    """Whether any line of the project could name another format than PyTorch's own."""
+    return any(world.workspace.says(word) for word in (*precision.SHORT_WORDS, *WIDE))
 
 
 def _is_loaded(model: Built | Opaque) -> bool:
