@@ -302,6 +302,29 @@ def _scripted(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits, targets)
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_compiled_step_is_seen_and_leaves_the_same_bits(backend: str) -> None:
+    def step(model: Model, optimizer: torch.optim.Optimizer) -> None:
+        inputs, targets = batch()
+        optimizer.zero_grad()
+        torch.autograd.backward(compiled(model.head, model.embed(inputs), targets))
+        optimizer.step()
+
+    def loss(head: nn.Module, rows: Tensor, targets: Tensor) -> Tensor:
+        return cross_entropy(head(rows).flatten(0, 1), targets.flatten(), ignore_index=CLASSES - 1)
+
+    compiled = torch.compile(loss, backend=backend, fullgraph=True)
+    plain = trained(step)
+    torch._dynamo.reset()
+    with watching() as watched:
+        seen = trained(step)
+    torch._dynamo.reset()
+    assert same(plain, seen)
+    found = loss_of(watched)
+    assert (found.training.calls, found.place.path) == (STEPS, __file__)
+    assert found.training.dropped > 0
+
+
 def test_everything_is_put_back() -> None:
     before = torch._C._nn.cross_entropy_loss, torch._C._nn.nll_loss_nd, nn.Module.train
     with watching():

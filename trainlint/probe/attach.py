@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._functorch.config
 import torch.nn.functional as functional
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from trainlint.probe.compiled import LISTENERS, observed
 from trainlint.probe.guard import note
 from trainlint.probe.losses import Call
 from trainlint.probe.session import Enough, Session
@@ -24,9 +26,12 @@ from trainlint.probe.session import Enough, Session
 Function = Callable[..., Any]
 
 LOW = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss"}
-"""Private names of torch 2.2 to 2.13 below the public ones; both are looked up at every call."""
+"""Private names of torch 2.4 to 2.13 below the public ones; both are looked up at every call."""
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+is_exporting: Callable[[], bool] = getattr(torch.compiler, "is_exporting", lambda: False)
 
 
 class Attachment:
@@ -41,6 +46,11 @@ class Attachment:
     def attach(self) -> None:
         """Take hold."""
         self._losses()
+        LISTENERS.append(self.session.see_compiled)
+        self.undo.append(lambda: LISTENERS.remove(self.session.see_compiled))
+        if hasattr(torch._functorch.config, "enable_autograd_cache"):
+            # The cache does not know who watches: a graph from it would be blind, and one in it would bring the probe.
+            self._replace(torch._functorch.config, "enable_autograd_cache", False)
         pre = register_optimizer_step_pre_hook(self._before_step)
         post = register_optimizer_step_post_hook(self._after_step)
         self.undo += [pre.remove, post.remove]
@@ -87,6 +97,9 @@ class Attachment:
         @functools.wraps(original)
         def loss(*args: Any, **kwargs: Any) -> Any:
             output = original(*args, **kwargs)
+            if torch.compiler.is_compiling():
+                # An exported graph is kept and must stay free of the probe.
+                return output if is_exporting() else observed(bind(public, output, *args, **kwargs))
             self._see(public, output, bind, args, kwargs)
             return output
 
@@ -145,7 +158,7 @@ class Attachment:
 
         return train
 
-    def _replace(self, owner: Any, name: str, new: Function) -> None:
+    def _replace(self, owner: Any, name: str, new: Any) -> None:
         old = getattr(owner, name)
         setattr(owner, name, new)
         self.undo.append(lambda: setattr(owner, name, old))

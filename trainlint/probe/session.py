@@ -73,10 +73,16 @@ class Session:
             return
         self._meter(key, call).see(call)
 
-    def _meter(self, key: Key | None, call: Call) -> LossMeter:
+    @guarded("looking at a loss in a compiled graph")
+    def see_compiled(self, call: Call, place: Place) -> None:
+        """A loss was computed in a graph that knows where it stands."""
+        self._meter(place, call).see(call)
+
+    def _meter(self, key: Key | Place | None, call: Call) -> LossMeter:
         kind = (key, call.function, call.classes, call.ignore_index, call.logits.device)
         if kind not in self.losses:
-            self.losses[kind] = LossMeter(call, self.places.place(key), self.settings.every)
+            place = key if isinstance(key, Place) else self.places.place(key)
+            self.losses[kind] = LossMeter(call, place, self.settings.every)
         return self.losses[kind]
 
     @guarded("looking at a loss that is not known")

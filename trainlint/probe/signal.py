@@ -19,7 +19,7 @@ from trainlint.probe.record import BINS, HIGHEST, LOWEST, Signal
 if TYPE_CHECKING:
     from trainlint.probe.losses import Call
 
-ROWS, ROWS_OF_WIDE, WIDE = 256, 64, 8192
+ROWS, ROWS_OF_WIDE, WIDE = 256, 64, 2048
 """Rows of one sample; fewer where a row is long."""
 
 WINDOW = 5
@@ -60,9 +60,10 @@ class SignalMeter:
             self._follow(call, positions, targets, kept)
 
     def _margins(self, rows: Tensor, targets: Tensor, kept: Tensor) -> None:
+        """The rows are copies, and used up."""
         rows = rows if rows.dtype is torch.float64 else rows.float()
         right = rows.gather(1, targets[:, None])
-        others = rows.scatter(1, targets[:, None], -torch.inf).logsumexp(1)
+        others = rows.scatter_(1, targets[:, None], -torch.inf).logsumexp(1)
         margin = right.squeeze(1) - others
         counts = kept & ~margin.isnan()
         place = ((margin.nan_to_num() - LOWEST) * (BINS / (HIGHEST - LOWEST))).clamp(0, BINS - 1).long()
@@ -89,16 +90,16 @@ class SignalMeter:
 
     def _gradients(self, rows: Tensor, targets: Tensor, kept: Tensor) -> None:
         right = rows.gather(1, targets[:, None]).squeeze(1)
-        alive = (rows != 0).sum(1)
-        live = kept & (alive - (right != 0).long() > 0)
+        # A sum of sizes is zero exactly where all of them are, and one pass over wide rows is what this costs.
+        total = torch.linalg.vector_norm(rows, 1, 1, dtype=torch.promote_types(rows.dtype, torch.float32))
+        live = kept & (total > 0)
         zero = live & (right == 0)
-        size = right.abs().float()
-        others = rows.abs().sum(1, dtype=torch.float32) - size
-        self.lost += torch.where(live, 1 - size / others, 0).nan_to_num().sum()
+        size = right.abs().to(total.dtype)
+        self.lost += torch.where(live, 1 - size / (total - size), 0).nan_to_num(0, 0, 0).sum().float()
         counted = torch.stack((zero.sum(), live.sum()))
         self.zero += counted[0]
         self.live += counted[1]
-        self.dead += (kept & (alive == 0)).sum()
+        self.dead += (kept & (total == 0)).sum()
         self.observed += kept.sum()
         self._window(counted)
 
@@ -137,9 +138,9 @@ def chosen(rows: int, most: int, turn: int, device: torch.device) -> Tensor:
 
 
 def picked(logits: Tensor, positions: Tensor) -> Tensor:
-    """These rows, one below the other, whatever the layout."""
+    """Copies of these rows, one below the other, whatever the layout."""
     if logits.dim() == 1:
-        return logits[None]
+        return logits[None].clone()
     if logits.dim() == 2:
         return logits.index_select(0, positions)
     spatial = logits.flatten(2)
