@@ -122,6 +122,19 @@ def test_a_class_is_dead_once_the_others_came_often(counts: tuple[int, ...], sev
     assert found(seen).get("TL108") is severity
 
 
+def test_a_class_that_another_loss_over_as_many_classes_teaches_is_not_dead() -> None:
+    real = replace(loss(-100, None), classes=2, training=Rows(10, 320, (0, 320)))
+    made = replace(real, place=replace(PLACE, row=30), training=Rows(10, 320, (320, 0)))
+    assert found(record(real, made)) == {}
+    assert found(record(made)) == {"TL108": Severity.ERROR}
+
+
+def test_a_batch_that_is_repeated_counts_once() -> None:
+    rows = Rows(10, 180, COUNTS, repeated=True)
+    assert found(record(replace(loss(-100, None), training=rows))) == {}
+    assert found(record(replace(loss(-100, None), training=replace(rows, calls=3)))) == {"TL108": Severity.ERROR}
+
+
 @pytest.mark.parametrize(("windows", "codes"), [(2, set()), (3, {"TL311"})])
 def test_a_signal_that_ends_for_three_windows_is_flagged(windows: int, codes: set[str]) -> None:
     signal = Signal(100, (0,) * BINS, 100, 40, 100, longest=windows)

@@ -22,10 +22,11 @@ to 1025 classes, at most 0.2 % then show a gap by chance; with 3 it would be 11 
 
 @dataclass(frozen=True)
 class ClassCoverage(Fact):
-    """How often each class that a layer emits was a target of this loss, in training.
+    """How often each class was a target in training, of this loss and of others over as many classes.
 
     ``missing`` are the first of the classes that never were, ``lacking`` how many those are, ``least`` how often the
-    rarest of the others was; an index that the loss skips is neither. ``targets`` counts all that were learned from.
+    rarest of the others was; an index that a loss skips is neither. ``targets`` counts all that were learned from; a
+    batch that is repeated counts once.
     """
 
     classes: int

@@ -119,6 +119,8 @@ class TargetMeter:
         self.calls = self.rows = 0
         self.counts = torch.zeros(classes, dtype=torch.int64, device=device)
         self.has_counts = False
+        self.first: Tensor | None = None
+        self.repeated = torch.ones((), dtype=torch.bool, device=device)
 
     def see(self, call: Call) -> None:
         self.calls += 1
@@ -127,10 +129,16 @@ class TargetMeter:
             return
         self.has_counts = True
         target = call.target.reshape(-1).long()
+        # A sum in which each target has a weight of its own: equal where all targets are.
+        mark = target.cumsum(0).sum()
+        self.first = mark if self.first is None else self.first
+        self.repeated &= mark == self.first
         add(self.counts, target.clamp(0, call.classes - 1), (target != call.ignore_index).long())
 
     def record(self) -> Rows:
-        return Rows(self.calls, self.rows, tuple(self.counts.tolist()) if self.has_counts else ())
+        if not self.has_counts:
+            return Rows(self.calls, self.rows)
+        return Rows(self.calls, self.rows, tuple(self.counts.tolist()), self.calls > 1 and bool(self.repeated))
 
 
 def add(counts: Tensor, index: Tensor, amounts: Tensor) -> None:
