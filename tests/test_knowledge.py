@@ -14,6 +14,7 @@ from trainlint.knowledge import (
     SIGNATURES,
     Signature,
     activations,
+    averages,
     canonical,
     checkpoints,
     losses,
@@ -189,6 +190,22 @@ def test_a_contract_names_the_parameter_that_says_what_is_skipped(known: losses.
     of_keywords = known.name.startswith("torch.")
     assert of_keywords or known.sentinel in known.parameters
     assert canonical(known.name) == known.name
+
+
+@pytest.mark.parametrize("known", averages.KNOWN, ids=lambda known: str(known.signature.name))
+def test_an_average_of_weights_takes_what_the_table_says(known: averages.Averager) -> None:
+    pytest.importorskip(known.signature.name.partition(".")[0])
+    real = parameters(found(known.signature.name))
+    count = max(map(known.signature.parameters.index, (known.model, known.decay))) + 1
+    assert tuple(real)[:count] == known.signature.parameters[:count]
+    assert_defaults(known.signature, real)
+
+
+@pytest.mark.parametrize("known", [averages.AVERAGED, *averages.FUNCTIONS.values()], ids=lambda known: str(known.name))
+def test_the_averages_of_pytorch_take_what_the_table_says(known: Signature) -> None:
+    real = parameters(found(known.name))
+    assert tuple(real) == known.parameters
+    assert_defaults(known, real)
 
 
 @pytest.mark.parametrize("known", checkpoints.LIGHTNING_CALLBACKS, ids=lambda known: str(known.name))

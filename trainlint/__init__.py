@@ -35,6 +35,7 @@ from trainlint.facts import (
     LabelMask,
     LabelShift,
     Layer,
+    LoadedModel,
     Loss,
     LossArithmetic,
     LossInput,
@@ -57,6 +58,7 @@ from trainlint.facts import (
     Unjudged,
     Unreadable,
     UnusedSentinel,
+    WeightAverage,
     ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
@@ -112,6 +114,7 @@ __all__ = [
     "LabelShift",
     "LabelledLayer",
     "Layer",
+    "LoadedModel",
     "Loss",
     "LossArithmetic",
     "LossInput",
@@ -147,6 +150,7 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "WeightAverage",
     "ZeroSignal",
     "cutoff",
     "entry_role",

@@ -4,7 +4,7 @@ An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule
 hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
-from trainlint.facts.copies import KeptWeights, Sharing
+from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -70,6 +70,7 @@ __all__ = [
     "LabelShift",
     "LabelledLayer",
     "Layer",
+    "LoadedModel",
     "Loss",
     "LossArithmetic",
     "LossInput",
@@ -92,5 +93,6 @@ __all__ = [
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "WeightAverage",
     "ZeroSignal",
 ]

@@ -37,6 +37,9 @@ QUANTISING = frozenset({"load_in_8bit", "load_in_4bit", "quantization_config"})
 """Arguments of a load after which the weights are no floating-point numbers."""
 
 ADAPTING = frozenset({"get_peft_model", "inject_adapter_in_model", "PeftModel", "get_peft_model_state_dict"})
+ADAPTERS = frozenset({"add_adapter", "load_lora_weights", "load_adapter", "inject_adapter"})
+"""Methods that put adapters into a model: in the format of their base or in float32, as the version of PEFT has it."""
+
 KBIT = frozenset({"prepare_model_for_kbit_training", "prepare_model_for_int8_training"})
 """PEFT: what stays short is frozen, and what is trained is made float32."""
 

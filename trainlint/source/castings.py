@@ -10,7 +10,7 @@ from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Class, Function
 from trainlint.source.world import World
 
-METHODS = frozenset({*precision.CASTS, *precision.OPEN_CASTS, *precision.PREPARERS})
+METHODS = frozenset({*precision.CASTS, *precision.OPEN_CASTS, *precision.PREPARERS, *precision.ADAPTERS})
 WORDS = frozenset(
     {
         *precision.DEFAULT_SETTERS, *precision.TRAINED_CASTS, *precision.LOADS, *precision.ADAPTING, *precision.KBIT,
@@ -60,7 +60,7 @@ def _is_foreign(world: World, module: Module, func: ast.expr) -> bool:
     """Whether a call is of something that a library defines, or that nothing is known of."""
     name = dotted(func)
     if name is None:
-        return True
+        return not isinstance(func, ast.Attribute)
     root, _, rest = name.partition(".")
     home = module.imports.get(root)
     if home is None:

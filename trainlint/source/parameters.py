@@ -191,6 +191,7 @@ class _Search:
         module, scope = frame.module, frame.function or frame.module.tree
         for load in module.loads.get(name, ()):
             method = module.parents.get(load)
+            method = module.parents.get(method) if isinstance(method, ast.IfExp) else method
             call = module.parents.get(method) if isinstance(method, ast.Attribute) else None
             if not (isinstance(method, ast.Attribute) and method.attr in GROWING and isinstance(call, ast.Call)):
                 continue

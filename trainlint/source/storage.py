@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
@@ -29,12 +30,13 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import Path, World, quietly
+from trainlint.source.world import Impossible, Path, World, quietly
 from trainlint.value import Step, Unknown
 
 DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
 
+COPIED = Unknown("the model is copied, and which of the two is cast is not followed")
 DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
 ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
 """Methods that hand out the parts of a module one by one."""
@@ -73,9 +75,11 @@ class _Search:
     holders: tuple[Thing, ...] = ()
 
     def _walk(self) -> History:
-        """A walk that asks first, on a path of its own, whether a call is of concern."""
-        quiet = self.world.beneath(Path())
+        """A walk that asks first, on a path of its own, whether a call is of concern; a part is looked at as it is."""
         walk = History(self.world, says, lambda call, frame: self._concerns(self.world, call, frame))
+        if self.depth:
+            return walk
+        quiet = self.world.beneath(Path())
         return walk.asking(History(quiet, says, lambda call, frame: self._concerns(quiet, call, frame)))
 
     def inside(self) -> Storage | Unknown | None:
@@ -138,11 +142,13 @@ class _Search:
         word = last(call.func)
         if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
             return _may_cast(call) and self._role(world, call.func.value, frame) != ""
+        if isinstance(call.func, ast.Attribute) and word in precision.ADAPTERS:
+            return self._role(world, call.func.value, frame) != ""
         if word in precision.TRAINED_CASTS or word in precision.PREPARERS:
             return any(self._is_in(world, each, frame) for each in _given(call))
         replaced = _replaced_part(frame.module, call)
         if replaced is not None:
-            return self._role(world, replaced, frame) != "" and _is_layer(world.evaluate(call, frame))
+            return self._is_model(world.evaluate(replaced, frame)) and _is_layer(world.evaluate(call, frame))
         return False
 
     def _is_in(self, world: World, node: ast.expr, frame: Frame) -> bool:
@@ -155,6 +161,8 @@ class _Search:
 
     def _role(self, world: World, node: ast.expr, frame: Frame) -> str:
         """What an expression stands for: the whole model, one of its parts, or neither."""
+        if any(last(each.func) == "deepcopy" for each in ast.walk(node) if isinstance(each, ast.Call)):
+            return ""
         thing = world.evaluate(node, frame)
         if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
             return "whole"
@@ -184,7 +192,10 @@ class _Search:
             return None
         if word in precision.PREPARERS:
             return self._prepared(node, frame)
-        if _replaced_part(frame.module, node) is not None:
+        if word in precision.ADAPTERS:
+            self.trained = self.trained or Unknown("in which format PEFT makes adapters depends on its version")
+            return None
+        if _replaced_part(frame.module, node) is not None and not is_cast(node):
             self.parts.append((frame.step(node), Dtype.FLOAT32))
             return None
         return self._cast(node, frame)
@@ -197,9 +208,23 @@ class _Search:
         if found is None:
             return None
         if self._role(self.world, call.func.value, frame) == "whole":
-            return found
+            return COPIED if self._is_copied(frame) else found
         self.parts.append((frame.step(call), found.dtype if isinstance(found, Storage) else None))
         return None
+
+    def _is_copied(self, frame: Frame) -> bool:
+        """Whether the file that casts also copies the model: both go by one identity here."""
+        for node in frame.module.loads.get("deepcopy", ()):
+            call = frame.module.parents.get(node)
+            if isinstance(call, ast.Call) and call.func is node and call.args:
+                home = (
+                    frame if frame.module.scope(call) is frame.function else self.world.open_frame(frame.module, call)
+                )
+                if self._is_model(self.world.apart().evaluate(call.args[0], home)) or self._is_model(
+                    self.world.evaluate(call.args[0], home)
+                ):
+                    return True
+        return False
 
     def _loop(self, loop: ast.For, frame: Frame) -> Storage | Unknown | None:
         """``for p in model.parameters(): p.data = p.data.half()``."""
@@ -243,7 +268,10 @@ def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unkno
 
 def _replaced_part(module: Module, call: ast.Call) -> ast.expr | None:
     """``model.head = nn.Linear(...)``: the model whose part a call replaces."""
-    match module.parents.get(call):
+    holder = module.parents.get(call)
+    while isinstance(holder, ast.Attribute | ast.Call):
+        holder = module.parents.get(holder)
+    match holder:
         case ast.Assign(targets=[ast.Attribute(value=owner)]):
             return owner
     return None
@@ -477,6 +505,8 @@ def _of_project(world: World, model: Built, depth: int) -> Storage | Unknown:
 
     On a path of its own first: where nothing is short there, its tests are no forks.
     """
+    if depth:
+        return _composed(world, model, depth)
     quiet = quietly(world, lambda inner: _composed(inner, model, depth))
     is_short = isinstance(quiet, Storage) and quiet.dtype.is_short
     return quiet if quiet is not None and not is_short else _composed(world, model, depth)
@@ -494,7 +524,8 @@ def _composed(world: World, model: Built, depth: int) -> Storage | Unknown:
         for node in ast.walk(function):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
-                    parts.append((world.attribute(model, target.attr), frame))
+                    with suppress(Impossible):  # Another arm makes it.
+                        parts.append((world.attribute(model, target.attr), frame))
     return _together(world, model, parts, depth)
 
 

@@ -196,7 +196,9 @@ def described(
     is_plain = fused is None or _is(world, fused, value=False)
     compensation = around.compensation or _compensation(world, known, given)
     if isinstance(compensation, Unknown):
-        kept, compensation = compensation, None
+        # Long weights lose nothing, whatever keeps what they round away.
+        kept = compensation if isinstance(kept, Storage) and kept.dtype.is_short else kept
+        compensation = None
     place = kept.engine if isinstance(kept, Storage) and kept.engine is not None else site.span
     eps = _number(world, known, given, "eps") if known.eps else None
     return Optimizer(

@@ -13,6 +13,7 @@ from trainlint.source.linkers.site import Site
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Frame
 from trainlint.source.world import World
+from trainlint.value import Unknown
 
 WRAPPERS = re.compile(
     r"^(?:FP16_?Optimizer|BF16_?Optimizer|FP16_Module|MasterParams|master_params|main_params|prep_param_lists)"
@@ -20,6 +21,7 @@ WRAPPERS = re.compile(
 """Names of classes and lists that keep a float32 copy beside 16-bit weights."""
 
 ACCELERATE = "unless a DeepSpeed or FSDP config that accelerate is started with keeps a float32 copy"
+DEEPSPEED = Unknown("a DeepSpeed config, which keeps a float32 copy, may be named when it runs", "deepspeed=")
 DEEPEST = 6
 
 
@@ -27,7 +29,7 @@ DEEPEST = 6
 class Surroundings:
     """What keeps a copy for sure, and what may."""
 
-    compensation: Compensation | None = None
+    compensation: Compensation | Unknown | None = None
     doubt: str = ""
 
 
@@ -36,7 +38,9 @@ def surroundings(world: World, site: Site, frame: Frame) -> Surroundings:
     modules = list(dict.fromkeys(_modules(world, site, frame)))
     if any(_keeps_a_copy(module) for module in modules):
         return Surroundings(Compensation.MASTER)
-    return Surroundings(doubt=ACCELERATE if any("Accelerator" in module.loads for module in modules) else "")
+    if not any("Accelerator" in module.loads for module in modules):
+        return Surroundings()
+    return Surroundings(DEEPSPEED) if any(map(_speaks_of_deepspeed, modules)) else Surroundings(doubt=ACCELERATE)
 
 
 def _modules(world: World, site: Site, frame: Frame) -> Iterator[Module]:
@@ -49,6 +53,13 @@ def _modules(world: World, site: Site, frame: Frame) -> Iterator[Module]:
         yield each.module
         entered = each if each.entry is not None else callers.entered(world, each)
         each = entered.entry[1] if entered is not None and entered.entry is not None else each.outer
+
+
+def _speaks_of_deepspeed(module: Module) -> bool:
+    known = module.kept.get("speaks of DeepSpeed")
+    if not isinstance(known, bool):
+        known = module.kept["speaks of DeepSpeed"] = any("deepspeed" in row.lower() for row in module.rows)
+    return known
 
 
 def _keeps_a_copy(module: Module) -> bool:

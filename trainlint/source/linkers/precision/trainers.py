@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Compensation, Dtype, Optimizer, Storage
 from trainlint.knowledge.optimizers import OPTIMIZERS, TRAINER_DEFAULTS, TRAINER_OPTIMIZERS, Known, State
 from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.source import objects
 from trainlint.source.binding import argument
-from trainlint.source.linkers.precision.surroundings import Surroundings, surroundings
+from trainlint.source.linkers.precision.surroundings import DEEPSPEED, Surroundings, surroundings
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module
@@ -21,7 +20,6 @@ from trainlint.value import Real, Unknown
 
 LIBRARIES = ("transformers.", "trl.", "sentence_transformers.", "setfit.")
 PARAMETERS = ("model", "args")
-FLAGS = "unless the command line names a DeepSpeed config, which keeps a float32 copy"
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
@@ -107,17 +105,17 @@ def _around(world: World, settings: Built | Unknown | None, known: Surroundings)
     if known.compensation is not None:
         return known
     if isinstance(settings, Unknown):
-        return replace(known, doubt=known.doubt or FLAGS)
-    given = settings.arguments.keywords if settings is not None and settings.arguments is not None else {}
+        return Surroundings(DEEPSPEED)
+    given = settings.arguments if settings is not None else None
+    if given is None:
+        return known
     for name in ("deepspeed", "fsdp"):
-        if name not in given:
+        passed = argument(given, (), name)
+        value = world.force(passed) if isinstance(passed, Thunk) else passed
+        if value is None or (isinstance(value, Constant) and not value.value and not value.assumed):
             continue
-        value = world.force(given[name])
-        if isinstance(value, Constant) and not value.value:
-            continue
-        if not (isinstance(value, Opaque | Unknown) or (isinstance(value, Constant) and value.assumed)):
-            return Surroundings(Compensation.MASTER)
-        return replace(known, doubt=f"unless {name} is switched on, which keeps a float32 copy")
+        is_open = isinstance(value, Opaque | Unknown) or (isinstance(value, Constant) and bool(value.assumed))
+        return Surroundings(DEEPSPEED if is_open else Compensation.MASTER)
     return known
 
 
@@ -129,6 +127,10 @@ def _described(
     around: Surroundings,
     kept: Storage | Unknown,
 ) -> Optimizer:
+    compensation = around.compensation
+    if isinstance(compensation, Unknown):
+        kept = compensation if isinstance(kept, Storage) and kept.dtype.is_short else kept
+        compensation = None
     chosen = _chosen(world, settings)
     known = OPTIMIZERS.get(TRAINER_OPTIMIZERS.get(chosen, "")) if isinstance(chosen, str) else None
     is_adam = known is None and isinstance(chosen, str) and chosen == ""
@@ -151,7 +153,7 @@ def _described(
         _state(known, kept),
         scales=plain,
         bounded=known is None or known.step is Reach.LEARNING_RATE,
-        compensation=around.compensation,
+        compensation=compensation,
         doubt=around.doubt,
     )
 
