@@ -44,7 +44,7 @@ def loss(ignored: int = 3, sequences: Sequences | None = STOPS) -> LossRecord:
 
 
 def record(*losses: LossRecord, group: GroupRecord = GROUP) -> Record:
-    return Record(steps=10, losses=losses, optimizers=(replace(OPTIMIZER, groups=(group,)),))
+    return Record(steps=10, complete=True, losses=losses, optimizers=(replace(OPTIMIZER, groups=(group,)),))
 
 
 def found(seen: Record) -> dict[str, Severity]:
@@ -166,6 +166,7 @@ def test_what_a_step_should_be_must_be_known() -> None:
         (replace(record(loss()), unseen=(Unseen("cross_entropy", "inside a CUDA graph", 2),)),
          "cross_entropy: inside a CUDA graph (2 times)"),
         (record(replace(loss(), probabilities=True)), "class probabilities"),
+        (replace(record(loss()), complete=False), "the run was cut off"),
     ],
 )  # fmt: skip
 def test_what_was_not_observed_is_said(seen: Record, why: str) -> None:

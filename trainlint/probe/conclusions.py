@@ -74,6 +74,8 @@ def unobserved(record: Record) -> Iterator[str]:
         yield "losses were computed and no optimizer stepped: one that is no torch.optim.Optimizer is not seen"
     elif record.losses and not learned:
         yield "every loss was computed without gradients: nothing was trained"
+    if (record.losses or record.optimizers) and not record.complete:
+        yield f"the run was cut off: what is said holds for what was recorded, {_times(record.steps, 'step')}"
     yield from (f"{each.what}: {each.why} ({_times(each.times, 'time')})" for each in record.unseen)
     if any(loss.probabilities for loss in learned):
         yield "losses over class probabilities: which classes are targets is not counted"

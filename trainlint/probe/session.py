@@ -100,6 +100,7 @@ class Session:
         """A step is about to be taken."""
         known = self.optimizers.get(id(optimizer))
         if known is None or known[0]() is not optimizer:
+            self.modes.renew(optimizer)
             place = self.made.get(optimizer) or self.places.caller()
             known = self.optimizers[self._room(optimizer)] = weakref.ref(optimizer), OptimizerMeter(optimizer, place)
         inside = any(each is not None for each in (*args[1:], kwargs.get("closure")))
