@@ -55,8 +55,8 @@ class ZeroSignal(Fact):
     """Rows whose right class got exactly no gradient while another class of the row did.
 
     ``share`` is theirs among the ``rows`` that were looked at, ``windows`` how many windows in a row it was at least
-    ``ZERO_SHARE``. ``arithmetic`` names what ran ("bfloat16 on cpu"), ``significand`` the bits of its numbers, None
-    where it is no known format. ``margin`` is the median lead of the right class.
+    ``ZERO_SHARE``. ``arithmetic`` names what ran ("bfloat16 on cpu"), ``significand`` the bits in which it sums, None
+    where they are not known. ``margin`` is the median lead of the right class.
     """
 
     share: float

@@ -180,8 +180,10 @@ def _signals(record: Record) -> Iterator[Fact]:
 
 
 def _significand(arithmetic: str) -> int | None:
-    name = arithmetic.partition(" ")[0]
-    return next((dtype.significand for dtype in Dtype if dtype.value == name), None)
+    """The bits in which a loss is summed; other hardware than a CPU sums short numbers in longer ones."""
+    name, _, where = arithmetic.partition(" on ")
+    known = (dtype.significand for dtype in Dtype if dtype.value == name)
+    return next(known, None) if where.startswith("cpu") else None
 
 
 def median(signal: Signal) -> float | None:
