@@ -8,13 +8,6 @@ from trainlint.value import Better
 LIGHTNING = ("lightning", "pytorch_lightning")
 """The packages under which Lightning is imported."""
 
-PACKAGES = {
-    "lightning": ("lightning",),
-    "pytorch_lightning": ("pytorch-lightning", "pytorch_lightning"),
-    "transformers": ("transformers",),
-}
-"""By import: what a list of requirements calls it."""
-
 CHECKPOINT = Signature(
     "lightning.pytorch.callbacks.ModelCheckpoint",
     ("dirpath", "filename", "monitor", "verbose", "save_last", "save_top_k"),
@@ -69,15 +62,22 @@ SUFFIX_SINCE = (4, 42)
 """Since this version every name that ends in "loss" is better lower; before, "loss" and "eval_loss" alone."""
 
 
-def by_transformers(metric: str, version: tuple[int, ...] | None) -> Better:
+def by_transformers(metric: str) -> Better:
     """What ``greater_is_better`` is where it is not given (transformers 5.24, training_args.py).
 
-    >>> by_transformers("eval_wer", None).value, by_transformers("dev_loss", (4, 30)).value
-    ('higher', 'higher')
+    >>> by_transformers("eval_wer").value, by_transformers("dev_loss").value
+    ('higher', 'lower')
     """
-    if version is not None and version < SUFFIX_SINCE:
-        return Better.LOWER if metric in ("loss", "eval_loss") else Better.HIGHER
     return Better.LOWER if metric.endswith("loss") else Better.HIGHER
+
+
+def by_old_transformers(metric: str) -> Better:
+    """The same before ``SUFFIX_SINCE``.
+
+    >>> by_old_transformers("eval_loss").value, by_old_transformers("dev_loss").value
+    ('lower', 'higher')
+    """
+    return Better.LOWER if metric in ("loss", "eval_loss") else Better.HIGHER
 
 
 PLATEAU = Signature("torch.optim.lr_scheduler.ReduceLROnPlateau", ("optimizer", "mode"), {"mode": "min"})

@@ -67,7 +67,7 @@ def words(name: str) -> tuple[str, ...]:
     """The words of a metric's name in lower case, glued ones apart.
 
     >>> words("val/meanIoU"), words("mAP50"), words("valLoss"), words("best_acc1")
-    (('val', 'mean', 'iou'), ('map',), ('val', 'loss'), ('best', 'acc'))
+    (('val', 'mean', 'iou'), ('map',), ('val', 'loss'), ('best', 'acc1'))
     """
     found: list[str] = []
     for part in _PART.findall(name):

@@ -16,9 +16,9 @@ from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
 from trainlint.source.names import statement
 from trainlint.source.objects import lineage
+from trainlint.source.requirements import declared
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Function, Thunk
-from trainlint.source.versions import asked_for
 from trainlint.source.world import Budget, Impossible, Path, World
 from trainlint.source.writes import FEW_STEPS
 from trainlint.value import Better, Measure, Score, Step, Unknown
@@ -153,8 +153,9 @@ def _direction(
     if greater is not None and greater.value is not None:
         wins = Better.HIGHER if greater.value else Better.LOWER
         return wins, (Step(f"greater_is_better={greater.value}", place_of(given, None, site)),)
-    version = asked_for(world.workspace, checkpoints.PACKAGES["transformers"])
-    wins = checkpoints.by_transformers(name, version)
+    transformers = declared(world.workspace, "transformers", site.module.path)
+    is_old = transformers is not None and not transformers.may_be(checkpoints.SUFFIX_SINCE)
+    wins = checkpoints.by_old_transformers(name) if is_old else checkpoints.by_transformers(name)
     text = f'greater_is_better is {wins is Better.HIGHER} where it is not given, since "{name}" does '
     return wins, (Step(f'{text}{"not " if wins is Better.HIGHER else ""}end in "loss"', site.span),)
 

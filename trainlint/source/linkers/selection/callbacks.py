@@ -15,9 +15,9 @@ from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
 from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
+from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, External, Function, Opaque, Thunk
-from trainlint.source.versions import asked_for
 from trainlint.source.world import World
 from trainlint.value import Better, Integer, Step, Unknown
 
@@ -126,8 +126,8 @@ def _mode(
             wins = checkpoints.by_name(name)
         step = (thunk.frame.step(thunk.node),) if isinstance(thunk, Thunk) else ()
         return wins, tuple(Step(f"mode={each.text}", each.where) for each in step), _cure(wins)
-    version = asked_for(world.workspace, checkpoints.PACKAGES["pytorch_lightning"])
-    old = version is not None and version < checkpoints.AUTO_BEFORE
+    lightning = declared(world.workspace, "pytorch-lightning", site.module.path)
+    old = lightning is not None and not lightning.may_be(checkpoints.AUTO_BEFORE)
     if old or any(each in given.keywords for each in checkpoints.AUTO_ONLY):
         wins = checkpoints.by_name(name)
         return wins, (Step('mode is "auto" before Lightning 1.3: the name decides', site.span),), _cure(wins)
