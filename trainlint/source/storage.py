@@ -213,22 +213,23 @@ class _Search:
         if found is None:
             return None
         if self._role(self.world, call.func.value, frame) == "whole":
-            return COPIED if self._is_copied(frame) else found
+            return COPIED if self._is_copied(call, frame) else found
         self.parts.append((frame.step(call), found.dtype if isinstance(found, Storage) else None))
         return None
 
-    def _is_copied(self, frame: Frame) -> bool:
-        """Whether the file that casts also copies the model: both go by one identity here."""
-        for node in frame.module.loads.get("deepcopy", ()):
-            call = frame.module.parents.get(node)
-            if isinstance(call, ast.Call) and call.func is node and call.args:
-                home = (
-                    frame if frame.module.scope(call) is frame.function else self.world.open_frame(frame.module, call)
-                )
-                if self._is_model(self.world.apart().evaluate(call.args[0], home)) or self._is_model(
-                    self.world.evaluate(call.args[0], home)
-                ):
-                    return True
+    def _is_copied(self, cast: ast.Call, frame: Frame) -> bool:
+        """Whether the file that casts has copied the model before: both go by one identity here."""
+        module = frame.module
+        for node in module.loads.get("deepcopy", ()):
+            call = module.parents.get(node)
+            if not (isinstance(call, ast.Call) and call.func is node and call.args):
+                continue
+            own = module.scope(call) is module.scope(cast)
+            if own and call.lineno > cast.lineno:
+                continue
+            home = frame if own else self.world.open_frame(module, call)
+            if self._is_model(self.world.evaluate(call.args[0], home)):
+                return True
         return False
 
     def _loop(self, loop: ast.For, frame: Frame) -> Storage | Unknown | None:
