@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
@@ -34,23 +34,27 @@ PASSING = frozenset(
 GROWING = frozenset({"append", "extend", "add", "update", "insert", "setdefault"})
 
 
+Group = tuple[Mapping[str, ast.expr], Frame]
+"""The entries of a dictionary of options, and where it stands."""
+
+
 @dataclass(frozen=True, eq=False)
 class Owner:
     """An expression for a model, or for a part of one, whose parameters are trained; ``copied`` is the cast that makes
-    new ones of them.
+    new ones of them, ``group`` the group of the optimizer that holds it.
     """
 
     node: ast.expr
     frame: Frame
     copied: tuple[ast.Call, Frame] | None = None
+    group: Group | None = None
 
 
 @dataclass
 class Trained:
-    """What was found: the models, the groups with options of their own, and what was not followed."""
+    """What was found: the models, and what was not followed."""
 
     owners: list[Owner] = field(default_factory=list)
-    groups: list[tuple[Mapping[str, ast.expr], Frame]] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
 
 
@@ -115,8 +119,10 @@ class _Search:
 
     def _named_group(self, named: Mapping[str, ast.expr], frame: Frame, depth: int) -> None:
         if "params" in named:
-            self.found.groups.append((named, frame))
+            before = len(self.found.owners)
             self.look(named["params"], frame, depth - 1)
+            new = [replace(each, group=each.group or (named, frame)) for each in self.found.owners[before:]]
+            self.found.owners[before:] = new
 
     def _call(self, node: ast.Call, frame: Frame, depth: int) -> None:
         word = last(node.func)
@@ -153,7 +159,7 @@ class _Search:
             self.look(each.iter, frame, depth - 1)
         copied = next((call for call in ast.walk(element) if isinstance(call, ast.Call) and is_cast(call)), None)
         if copied is not None:
-            new = [Owner(each.node, each.frame, (copied, frame)) for each in self.found.owners[before:]]
+            new = [replace(each, copied=(copied, frame)) for each in self.found.owners[before:]]
             self.found.owners[before:] = new
 
     def _attribute(self, node: ast.Attribute, frame: Frame, depth: int) -> None:

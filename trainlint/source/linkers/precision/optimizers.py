@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from trainlint.facts import Compensation, Dtype, Optimizer, Storage
 from trainlint.knowledge.optimizers import BASES, KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
@@ -14,9 +14,9 @@ from trainlint.source import callers, objects
 from trainlint.source.binding import argument, arguments, defaults, parameters
 from trainlint.source.flow import applications
 from trainlint.source.linkers.precision import engines
-from trainlint.source.linkers.precision.surroundings import Surroundings, surroundings
+from trainlint.source.linkers.precision.surroundings import Surroundings, named_calls, surroundings
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
-from trainlint.source.parameters import Owner, Trained, trained
+from trainlint.source.parameters import Group, Owner, Trained, trained
 from trainlint.source.storage import Weights, cast, weights
 from trainlint.source.summary import Module
 from trainlint.source.things import (
@@ -56,20 +56,11 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     for found in module.definitions.values():
         for each in found:
             if isinstance(each, ast.ClassDef) and any(_last(base) in BASES for base in each.bases):
-                yield from _made(world, module, each)
+                yield from named_calls(world, module, each)
 
 
 def _last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-def _made(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
-    """Where optimizers of a class of the project are made."""
-    for other in world.workspace.mentions(node.name, module.path):
-        for load in other.loads.get(node.name, ()):
-            call = call_of(other, load)
-            if call is not None and not other.is_test:
-                yield Site(call, other)
 
 
 def facts(world: World, site: Site) -> Iterator[Optimizer]:
@@ -82,7 +73,8 @@ def facts(world: World, site: Site) -> Iterator[Optimizer]:
         return
     world.path.followed = True
     found = trained(world, params)
-    kept = _of_engine(world, frame) or stored(world, found, site.call, frame)
+    of_engine = _of_engine(world, frame)
+    kept, found = (of_engine, found) if of_engine else stored(world, found, site.call, frame)
     if isinstance(kept, Storage) and kept.dtype.is_short:
         known, given, params = _called(world, site, frame)
         if known is not None and params is not None:
@@ -150,16 +142,16 @@ def _literal(node: ast.expr) -> object:
         return None
 
 
-def stored(world: World, found: Trained, call: ast.AST, frame: Frame) -> Storage | Unknown:
-    """The format of what is trained: of the short ones, if models differ."""
-    known = [_weights_of(world, owner, call, frame).trained for owner in found.owners]
-    short = next((each for each in known if isinstance(each, Storage) and each.dtype.is_short), None)
-    if short is not None:
-        return short
-    unknown = next((each for each in known if isinstance(each, Unknown)), None)
+def stored(world: World, found: Trained, call: ast.AST, frame: Frame) -> tuple[Storage | Unknown, Trained]:
+    """The format of what is trained, and the models that have it: the short ones, if models differ."""
+    known = [(_weights_of(world, owner, call, frame).trained, owner) for owner in found.owners]
+    short = [(each, owner) for each, owner in known if isinstance(each, Storage) and each.dtype.is_short]
+    if short:
+        return short[0][0], Trained([owner for each, owner in short if each == short[0][0]])
+    unknown = next((each for each, _ in known if isinstance(each, Unknown)), None)
     if unknown is not None or found.open or not known:
-        return unknown or Unknown(f"what {(found.open or ['it'])[0]} holds is not followed")
-    return known[0]
+        return unknown or Unknown(f"what {(found.open or ['it'])[0]} holds is not followed"), found
+    return known[0][0], found
 
 
 def _weights_of(world: World, owner: Owner, call: ast.AST, frame: Frame) -> Weights:
@@ -234,7 +226,8 @@ def _number(world: World, known: Known, given: Arguments, name: str) -> Real | U
 
 def _largest(world: World, found: Trained, known: Known, given: Arguments, name: str) -> Real | Unknown:
     """An option, the largest of the groups' own, so that what is too small for all is too small for each."""
-    own = [_entry(world, group, frame, name) for group, frame in found.groups]
+    groups = [owner.group for owner in found.owners]
+    own = [_entry(world, group, name) if group is not None else None for group in groups]
     stated = [each for each in own if each is not None]
     everywhere = bool(own) and len(stated) == len(own)
     numbers = [*stated, *([] if everywhere else [_number(world, known, given, name)])]
@@ -242,8 +235,9 @@ def _largest(world: World, found: Trained, known: Known, given: Arguments, name:
     return unknown or max((each for each in numbers if isinstance(each, Real)), key=lambda each: each.number)
 
 
-def _entry(world: World, group: Mapping[str, ast.expr], frame: Frame, name: str) -> Real | Unknown | None:
-    return real_of(world, Thunk(group[name], frame), NO_NUMBER) if name in group else None
+def _entry(world: World, group: Group, name: str) -> Real | Unknown | None:
+    entries, frame = group
+    return real_of(world, Thunk(entries[name], frame), NO_NUMBER) if name in entries else None
 
 
 def _second(world: World, known: Known, given: Arguments) -> Real | Unknown | None:

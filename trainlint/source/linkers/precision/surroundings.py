@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from trainlint.facts import Compensation
 from trainlint.source import callers
-from trainlint.source.linkers.site import Site
+from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Frame
 from trainlint.source.world import World
@@ -31,6 +31,15 @@ class Surroundings:
 
     compensation: Compensation | Unknown | None = None
     doubt: str = ""
+
+
+def named_calls(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
+    """The calls of the project that name a class, in files that are no tests."""
+    for other in world.workspace.mentions(node.name, module.path):
+        for load in other.loads.get(node.name, ()):
+            call = call_of(other, load)
+            if call is not None and not other.is_test:
+                yield Site(call, other)
 
 
 def surroundings(world: World, site: Site, frame: Frame) -> Surroundings:

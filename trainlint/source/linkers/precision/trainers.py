@@ -10,10 +10,10 @@ from trainlint.knowledge.optimizers import OPTIMIZERS, TRAINER_DEFAULTS, TRAINER
 from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.source import objects
 from trainlint.source.binding import argument
-from trainlint.source.linkers.precision.surroundings import DEEPSPEED, Surroundings, surroundings
+from trainlint.source.linkers.precision.surroundings import DEEPSPEED, Surroundings, named_calls, surroundings
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
 from trainlint.source.storage import weights
-from trainlint.source.summary import Module
+from trainlint.source.summary import Module, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
 from trainlint.source.world import World, quietly
 from trainlint.value import Real, Unknown
@@ -31,6 +31,10 @@ def sites(world: World, module: Module) -> Iterator[Site]:
         call = call_of(module, node)
         if call is not None and (word != "Trainer" or _is_given_a_model(call)):
             yield Site(call, module)
+    for each in (each for found in module.definitions.values() for each in found):
+        own = isinstance(each, ast.ClassDef) and not each.name.endswith("Trainer")
+        if own and isinstance(each, ast.ClassDef) and any(last(base).endswith("Trainer") for base in each.bases):
+            yield from named_calls(world, module, each)
 
 
 def _is_given_a_model(call: ast.Call) -> bool:
