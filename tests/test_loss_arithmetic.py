@@ -6,6 +6,7 @@ the scores; the lead of the right class is swept over the numbers of its format.
 
 from __future__ import annotations
 
+import inspect
 import math
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 from trainlint.facts import Device, Dtype, LossArithmetic, Spelling, Storage
+from trainlint.knowledge.accumulators import ACCUMULATORS, Accumulator
+from trainlint.knowledge.formats import DEFAULT_FORMATS, POLICIES, SHARDERS
 from trainlint.source import Project, observe
 from trainlint.span import Span
 from trainlint.value import Unknown
@@ -240,3 +243,43 @@ def test_an_open_region_leaves_the_arithmetic_open(spelling: Spelling, is_wide: 
     assert isinstance(fact.arithmetic, Unknown)
     assert len(list(fact.unjudged())) == 1
     assert fact_of(spelling, spatial=True).arithmetic is (Dtype.FLOAT32 if is_wide else Dtype.BFLOAT16)
+
+
+def _found(name: str) -> Any:
+    """Something of PyTorch by its qualified name."""
+    import importlib
+
+    head, _, last = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(head), last, None)
+    except ImportError:
+        return getattr(_found(head), last, None) if "." in head else None
+
+
+@pytest.mark.parametrize("name", [*POLICIES])
+def test_the_policies_of_fsdp_take_what_we_say(name: str) -> None:
+    policy = _found(name)
+    if policy is None:
+        pytest.skip("this version of PyTorch does not have it under this name")
+    assert tuple(inspect.signature(policy).parameters)[:3] == POLICIES[name]
+
+
+@pytest.mark.parametrize("name", [*SHARDERS])
+def test_what_shards_a_model_takes_its_policy_by_the_name_that_we_say(name: str) -> None:
+    shards = _found(name)
+    if shards is None:
+        pytest.skip("this version of PyTorch does not have it under this name")
+    assert SHARDERS[name] in inspect.signature(shards).parameters
+
+
+def test_a_region_casts_to_the_format_that_we_say_when_nothing_is_said() -> None:
+    known = {device: getattr(torch, format) for device, format in DEFAULT_FORMATS.items() if device in ("cuda", "cpu")}
+    assert {device: torch.get_autocast_dtype(device) for device in known} == known
+
+
+@pytest.mark.parametrize("known", ACCUMULATORS, ids=lambda known: str(known.word))
+def test_an_accumulator_takes_what_we_say(known: Accumulator) -> None:
+    pytest.importorskip(known.name.partition(".")[0])
+    parameters = tuple(inspect.signature(_found(known.name)).parameters)
+    assert known.parameter in parameters
+    assert set(known.parameters) <= set(parameters)

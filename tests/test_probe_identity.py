@@ -325,6 +325,25 @@ def test_a_compiled_step_is_seen_and_leaves_the_same_bits(backend: str) -> None:
     assert found.training.dropped > 0
 
 
+@pytest.mark.skipif(not hasattr(F, "linear_cross_entropy"), reason="this torch has no such loss")
+def test_of_a_loss_in_chunks_the_targets_are_counted() -> None:
+    def step(model: Model, optimizer: torch.optim.Optimizer) -> None:
+        inputs, targets = batch()
+        optimizer.zero_grad()
+        rows, options = model.embed(inputs).flatten(0, 1), nn.LinearCrossEntropyOptions()
+        loss = F.linear_cross_entropy(rows, model.head.weight, targets.flatten(), ignore_index=0, options=options)
+        torch.autograd.backward(loss)
+        optimizer.step()
+
+    plain = trained(step)
+    with watching() as watched:
+        seen = trained(step)
+    assert same(plain, seen)
+    found = loss_of(watched)
+    assert (found.function, found.classes, found.training.calls) == ("linear_cross_entropy", CLASSES, STEPS)
+    assert found.training.dropped and not found.signal.sampled
+
+
 def test_everything_is_put_back() -> None:
     before = torch._C._nn.cross_entropy_loss, torch._C._nn.nll_loss_nd, nn.Module.train
     with watching():

@@ -285,7 +285,14 @@ def test_a_compiled_function_stays_in_32_bits(tmp_path: Path, compiler: str) -> 
 
 
 @pytest.mark.parametrize(
-    "maker", ["Accelerator(mixed_precision=flag)", "Accelerator()", "TrainingArguments('out')", "Fabric()"]
+    "maker",
+    [
+        "Accelerator(mixed_precision=flag)",
+        "Accelerator()",
+        "TrainingArguments('out')",
+        "Fabric()",
+        "Fabric(precision='bf16-true')",
+    ],
 )
 def test_a_library_that_may_open_a_region_leaves_it_open(tmp_path: Path, maker: str) -> None:
     imports = ("accelerate import Accelerator", "transformers import TrainingArguments", "lightning import Fabric")

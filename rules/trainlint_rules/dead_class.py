@@ -10,8 +10,9 @@ How many targets are enough. With few of them some class is always missing by ch
 many never come. So nothing is said before every other class was a target at least 10 times, and only if the missing
 ones are one, or one in a hundred. Drawn from even and from very uneven frequencies, 3 to 1025 classes, that guard
 alarmed falsely in 2 of 1000 draws at most, and "99 of 100 classes were seen" without it in nearly all of some kinds.
-What does not pass the guard is listed as not judged. A run that repeats a few rows counts each of them every time: it
-shows what this training was, not what its data could have been.
+What does not pass the guard is listed as not judged. One batch that is repeated over and over counts once; other rows
+count each time they come, so that a small set shows what this training was, not what its data could have been. Losses
+over equally many classes count together: a discriminator may see the real and the generated in two calls.
 
 To fix it, look at what makes the targets: a filter, a mapping that starts at 1, a cut that takes the last symbol of
 every row, padding that took the place of the class. If the class is not meant to be learned, make the layer narrower.

@@ -67,9 +67,9 @@ def metric_ignored(selection: Selection) -> Iterator[Finding]:
         return
     if selection.purpose in (Purpose.STOP, Purpose.SLOW) or selection.wins is not Better.LOWER or not measured.is_loss:
         return
-    first = metrics[0].name
     names = " and ".join(metric.name for metric in metrics[:2])
-    message = f"{selection.chooser} chooses the model by {measured.name}, and {names} is computed and not asked"
+    computed = f"{names} {'are' if len(metrics) > 1 else 'is'} computed"
+    message = f"{selection.chooser} chooses the model by {measured.name}, though {computed}"
     because = tuple(step for metric in metrics[:2] for step in metric.evidence)
-    cure = f"choose by {first}, or say that the loss is meant"
+    cure = f"choose by {metrics[0].name}, or say that the loss is meant"
     yield Finding(selection.where, message, SO, because, cure, severity=Severity.WARNING)

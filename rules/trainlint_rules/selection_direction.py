@@ -28,8 +28,8 @@ Severity. An error. Which value of a metric is better is read off its name, and 
 Where a function is given what it compares, the finding is at the call that gives it.
 
 Silent on names that say nothing (``score``, ``reward``), on names that turn their meaning round (``neg_loss``), where
-two names of one number disagree, where a setting decides which way the comparison goes, and where nothing is kept or
-stopped by a comparison.
+two names of one number disagree, where a setting or a branch decides which way the comparison goes, in code that
+attacks another model, and where nothing is kept or stopped by a comparison.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ SO = {
 def selection_direction(selection: Selection) -> Iterator[Finding]:
     """Flag a choice that takes the lowest value of what is better higher, or the highest of what is better lower."""
     measured, wins = selection.measured, selection.wins
-    if isinstance(measured, Unknown) or isinstance(wins, Unknown) or measured.score.better is wins:
+    if isinstance(measured, Unknown) or isinstance(wins, Unknown) or measured.score.better is wins or selection.branch:
         return
     better = Better.LOWER if wins is Better.HIGHER else Better.HIGHER
     message = (

@@ -133,9 +133,21 @@ RESOLVE = Command(
     "trainlint.cli.resolve",
 )
 
+DEMO = Command(
+    "demo",
+    "Watch a rule's bug and its cure on this machine, side by side, in seconds. Needs torch.",
+    "codes",
+    "A code or a name of a rule that there is a demo of.",
+    (
+        Option("show", "Print the program instead of running it."),
+        Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json"),
+    ),
+    "trainlint.cli.demo",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, VERSION)}
 
 GROUPS = {"probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""

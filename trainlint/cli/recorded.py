@@ -105,6 +105,15 @@ def _seen(record: Record, folder: str) -> Iterator[text.Line]:
     stepped = ("optimizer", "class", "steps", "parameters", "lr", "came through")
     yield from table(stepped, [row for each in record.optimizers for row in _groups(each, folder)])
     yield ()
+    yield from _modes(record, folder)
+
+
+def _modes(record: Record, folder: str) -> Iterator[text.Line]:
+    """Only of models that trained in both modes: the usual is not told."""
+    told = [mode for mode in record.modes if mode.before and mode.steps]
+    rows = [(_where(span(each.place), folder), each.module, f"{each.before:,}", f"{each.steps:,}") for each in told]
+    yield from table(("told its mode", "model", "steps in training", "steps in evaluation"), rows)
+    yield from [()] if rows else []
 
 
 def _loss(loss: LossRecord, folder: str) -> tuple[str, ...]:

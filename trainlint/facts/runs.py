@@ -22,10 +22,11 @@ to 1025 classes, at most 0.2 % then show a gap by chance; with 3 it would be 11 
 
 @dataclass(frozen=True)
 class ClassCoverage(Fact):
-    """How often each class that a layer emits was a target of this loss, in training.
+    """How often each class was a target in training, of this loss and of others over as many classes.
 
     ``missing`` are the first of the classes that never were, ``lacking`` how many those are, ``least`` how often the
-    rarest of the others was; an index that the loss skips is neither. ``targets`` counts all that were learned from.
+    rarest of the others was; an index that a loss skips is neither. ``targets`` counts all that were learned from; a
+    batch that is repeated counts once.
     """
 
     classes: int
@@ -54,8 +55,8 @@ class ZeroSignal(Fact):
     """Rows whose right class got exactly no gradient while another class of the row did.
 
     ``share`` is theirs among the ``rows`` that were looked at, ``windows`` how many windows in a row it was at least
-    ``ZERO_SHARE``. ``arithmetic`` names what ran ("bfloat16 on cpu"), ``significand`` the bits of its numbers, None
-    where it is no known format. ``margin`` is the median lead of the right class.
+    ``ZERO_SHARE``. ``arithmetic`` names what ran ("bfloat16 on cpu"), ``significand`` the bits in which it sums, None
+    where they are not known. ``margin`` is the median lead of the right class.
     """
 
     share: float

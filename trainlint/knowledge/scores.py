@@ -60,6 +60,8 @@ _PART = re.compile(r"[^\W_]+")
 VALIDATED = _all("val valid validation validate valloss dev test tst eval evaluate evaluation held heldout holdout")
 """Words that say a number was measured on other data than the training data."""
 
+_HELD_OUT = _all("val valid validation dev eval held heldout holdout")
+
 TRAINED = _all("train training trn tr")
 
 
@@ -131,6 +133,16 @@ def is_validated(name: str) -> bool:
     (True, True, False)
     """
     return not VALIDATED.isdisjoint(words(name))
+
+
+def is_held_out(name: str) -> bool:
+    """Whether a name is that of data which models may be chosen by; test data is not.
+
+    >>> is_held_out("val_loader"), is_held_out("x_test"), is_held_out("validation_size")
+    (True, False, False)
+    """
+    said = words(name)
+    return not _HELD_OUT.isdisjoint(said) and said[-1] not in ("size", "split", "fraction", "ratio", "mode")
 
 
 def is_trained(name: str) -> bool:

@@ -8,6 +8,7 @@ what that misses is said.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,12 @@ Function = Callable[..., Any]
 LOW = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss"}
 """Private names of torch 2.4 to 2.13 below the public ones; both are looked up at every call."""
 
+FUSED = {
+    "_linear_cross_entropy_batch_chunked": 6,
+    "_linear_cross_entropy_batch_chunked_no_reduction": 5,
+}
+"""Private names of torch 2.13 below ``linear_cross_entropy`` in chunks, and which argument the skipped index is."""
+
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
@@ -46,6 +53,7 @@ class Attachment:
     def attach(self) -> None:
         """Take hold."""
         self._losses()
+        self._fused()
         LISTENERS.append(self.session.see_compiled)
         self.undo.append(lambda: LISTENERS.remove(self.session.see_compiled))
         if hasattr(torch._functorch.config, "enable_autograd_cache"):
@@ -101,6 +109,32 @@ class Attachment:
                 # An exported graph is kept and must stay free of the probe.
                 return output if is_exporting() else observed(bind(public, output, *args, **kwargs))
             self._see(public, output, bind, args, kwargs)
+            return output
+
+        return loss
+
+    def _fused(self) -> None:
+        """Losses that make their logits in pieces: of these, targets are counted, and no more."""
+        try:
+            room = importlib.import_module("torch.nn.modules.linear_cross_entropy")
+        except ImportError:
+            return
+        for name in FUSED:
+            if hasattr(room, name):
+                self._replace(room, name, self._pieces(name, getattr(room, name)))
+
+    def _pieces(self, name: str, original: Function) -> Function:
+        def bind(function: str, output: Any, *args: Any) -> Call:
+            hidden, head, target = args[:3]
+            trains = torch.is_grad_enabled() and (hidden.requires_grad or head.requires_grad)
+            loss = output[0] if isinstance(output, tuple) else output
+            return Call(function, None, target, args[4], 1, args[FUSED[name]], 0.0, loss, trains, head.size(0))
+
+        @functools.wraps(original)
+        def loss(*args: Any, **kwargs: Any) -> Any:
+            output = original(*args, **kwargs)
+            if not torch.compiler.is_compiling():
+                self._see("linear_cross_entropy", output, bind, args, kwargs)
             return output
 
         return loss

@@ -47,6 +47,7 @@ def _(
 
 def observed(call: Call) -> Tensor:
     """The loss of a call that is being traced, with the operator in it."""
+    assert call.logits is not None, "the losses that are traced here are given theirs"
     path, row = traced()
     weight = None if call.weight is None else call.weight.detach()
     told: Tensor = torch.ops.trainlint.observe(

@@ -52,7 +52,7 @@ STEPS_AT_LEAST = 20
 
 def facts(record: Record) -> Facts:
     """Everything that a run says about the places in the user's code."""
-    return Facts([*_losses(record), *_signals(record), *_optimizers(record), *_modes(record)])
+    return Facts([*_losses(record), *_coverage(record), *_signals(record), *_optimizers(record), *_modes(record)])
 
 
 def span(place: Place) -> Span:
@@ -74,6 +74,8 @@ def unobserved(record: Record) -> Iterator[str]:
         yield "losses were computed and no optimizer stepped: one that is no torch.optim.Optimizer is not seen"
     elif record.losses and not learned:
         yield "every loss was computed without gradients: nothing was trained"
+    if (record.losses or record.optimizers) and not record.complete:
+        yield f"the run was cut off: what is said holds for what was recorded, {_times(record.steps, 'step')}"
     yield from (f"{each.what}: {each.why} ({_times(each.times, 'time')})" for each in record.unseen)
     if any(loss.probabilities for loss in learned):
         yield "losses over class probabilities: which classes are targets is not counted"
@@ -83,7 +85,6 @@ def _losses(record: Record) -> Iterator[Fact]:
     for loss in record.losses:
         if loss.training.calls and loss.training.counts:
             yield _loss(loss, record)
-            yield _coverage(loss, record)
 
 
 def _loss(loss: LossRecord, record: Record) -> Loss:
@@ -152,13 +153,19 @@ def _by_shape(sequences: Sequences | None, index: int, dropped: Step, counting: 
     )
 
 
-def _coverage(loss: LossRecord, record: Record) -> ClassCoverage:
-    where, counts = span(loss.place), loss.training.counts
-    untaught = {loss.ignore_index, record.padding.get(str(loss.classes))}
-    missing = [number for number, seen in enumerate(counts) if not seen and number not in untaught]
-    least = min((seen for seen in counts if seen), default=0)
-    shown = tuple(missing[:SHOWN])
-    return ClassCoverage(where, where, None, (), (), loss.classes, loss.training.kept, shown, len(missing), least)
+def _coverage(record: Record) -> Iterator[ClassCoverage]:
+    """One fact for each number of classes: a class that counts anywhere is not dead, and heads are not told apart."""
+    widths: dict[int, list[LossRecord]] = {}
+    for loss in record.losses:
+        if loss.training.calls and loss.training.counts:
+            widths.setdefault(loss.classes, []).append(loss)
+    for classes, losses in widths.items():
+        counts = [sum(each) for each in zip(*(loss.training.drawn for loss in losses), strict=True)]
+        untaught = {record.padding.get(str(classes)), *(loss.ignore_index for loss in losses)}
+        missing = [number for number, seen in enumerate(counts) if not seen and number not in untaught]
+        where = span(max(losses, key=lambda loss: loss.training.kept).place)
+        least, shown = min((seen for seen in counts if seen), default=0), tuple(missing[:SHOWN])
+        yield ClassCoverage(where, where, None, (), (), classes, sum(counts), shown, len(missing), least)
 
 
 def _signals(record: Record) -> Iterator[Fact]:
@@ -173,8 +180,10 @@ def _signals(record: Record) -> Iterator[Fact]:
 
 
 def _significand(arithmetic: str) -> int | None:
-    name = arithmetic.partition(" ")[0]
-    return next((dtype.significand for dtype in Dtype if dtype.value == name), None)
+    """The bits in which a loss is summed; other hardware than a CPU sums short numbers in longer ones."""
+    name, _, where = arithmetic.partition(" on ")
+    known = (dtype.significand for dtype in Dtype if dtype.value == name)
+    return next(known, None) if where.startswith("cpu") else None
 
 
 def median(signal: Signal) -> float | None:

@@ -52,8 +52,17 @@ def noted(since: int) -> tuple[str, ...]:
     return tuple(fault for fault, time in _faults.items() if time > since)[:MOST]
 
 
+def unseen() -> contextlib.AbstractContextManager[object]:
+    """Compute outside of the run: no gradient, no tensor of inference, no mode of somebody else's.
+
+    The last two are rare, and to leave them always would cost more than counting what a small loss is given.
+    """
+    if torch.is_inference_mode_enabled() or torch._C._len_torch_dispatch_stack():
+        return _far_away()
+    return torch.no_grad()
+
+
 @contextlib.contextmanager
-def unseen() -> Iterator[None]:
-    """Compute outside of the run: no gradient, no tensor of inference, no mode of somebody else's."""
+def _far_away() -> Iterator[None]:
     with torch.inference_mode(False), torch.no_grad(), _disable_current_modes():
         yield

@@ -6,6 +6,7 @@ Uses no random number, changes no tensor of the run, and never waits for the dev
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -19,10 +20,13 @@ REDUCTIONS = ("none", "mean", "sum")
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a loss: what it was given, what it answered, and whether anything is learned from it."""
+    """One call of a loss: what it was given, what it answered, and whether anything is learned from it.
+
+    A fused loss never makes all of its logits; then only their ``width`` is known.
+    """
 
     function: str
-    logits: Tensor
+    logits: Tensor | None
     target: Tensor
     weight: Tensor | None
     reduction: int
@@ -30,10 +34,11 @@ class Call:
     smoothing: float
     output: Tensor
     trains: bool
+    width: int = 0
 
     @property
     def classes(self) -> int:
-        return self.logits.size(1 if self.logits.dim() > 1 else 0)
+        return self.width if self.logits is None else self.logits.size(1 if self.logits.dim() > 1 else 0)
 
     @property
     def skips_a_class(self) -> bool:
@@ -54,9 +59,10 @@ class LossMeter:
     def __init__(self, call: Call, place: Place, every: int) -> None:
         self.place, self.first = place, _first(call)
         self.arithmetic: Counter[tuple[torch.dtype, bool]] = Counter()
-        self.training, self.evaluation = (TargetMeter(call.classes, call.logits.device) for _ in range(2))
-        self.sequences = SequenceMeter(call.logits.device) if call.skips_a_class else None
-        self.signal = SignalMeter(call.classes, call.logits.device, every)
+        device = call.target.device
+        self.training, self.evaluation = (TargetMeter(call.classes, device) for _ in range(2))
+        self.sequences = SequenceMeter(device) if call.skips_a_class else None
+        self.signal = SignalMeter(call.classes, device, every)
         self.probabilities = False
         self.ignored_weight: Tensor | None = None
         if call.weight is not None and call.skips_a_class:
@@ -70,11 +76,12 @@ class LossMeter:
             return
         if not call.trains:
             return
-        dtype = call.output.dtype if call.function.startswith("cross") else call.logits.dtype
-        self.arithmetic[dtype, torch.is_autocast_enabled(call.logits.device.type)] += 1
+        made_of = call.output if call.logits is None or call.function.startswith("cross") else call.logits
+        self.arithmetic[made_of.dtype, torch.is_autocast_enabled(call.target.device.type)] += 1
         if self.sequences is not None:
             self.sequences.see(call)
-        self.signal.see(call)
+        if call.logits is not None:
+            self.signal.see(call, call.logits)
 
     def record(self) -> LossRecord:
         """What was counted; waits for the device."""
@@ -112,6 +119,8 @@ class TargetMeter:
         self.calls = self.rows = 0
         self.counts = torch.zeros(classes, dtype=torch.int64, device=device)
         self.has_counts = False
+        self.first: Tensor | None = None
+        self.repeated = torch.ones((), dtype=torch.bool, device=device)
 
     def see(self, call: Call) -> None:
         self.calls += 1
@@ -120,10 +129,16 @@ class TargetMeter:
             return
         self.has_counts = True
         target = call.target.reshape(-1).long()
+        # A sum in which each target has a weight of its own: equal where all targets are.
+        mark = target.cumsum(0).sum()
+        self.first = mark if self.first is None else self.first
+        self.repeated &= mark == self.first
         add(self.counts, target.clamp(0, call.classes - 1), (target != call.ignore_index).long())
 
     def record(self) -> Rows:
-        return Rows(self.calls, self.rows, tuple(self.counts.tolist()) if self.has_counts else ())
+        if not self.has_counts:
+            return Rows(self.calls, self.rows)
+        return Rows(self.calls, self.rows, tuple(self.counts.tolist()), self.calls > 1 and bool(self.repeated))
 
 
 def add(counts: Tensor, index: Tensor, amounts: Tensor) -> None:
@@ -184,10 +199,16 @@ def sequences(call: Call) -> tuple[int, int] | None:
         return target.size(0), target.size(1)
     if target.dim() != 1:
         return None
-    sizes = [tuple(each.shape) for each in (target._base,) if each is not None]
-    sizes += [tuple(each.shape[:-1]) for each in (logits._base,) if each is not None and each.size(-1) == call.classes]
-    before = getattr(logits.grad_fn, "_saved_self_sym_sizes", None)
-    if before and before[-1] == call.classes:
-        sizes.append(tuple(map(int, before[:-1])))
+    sizes = [tuple(target._base.shape)] if target._base is not None else []
+    sizes += [size[:-1] for size in _before(logits) if size[-1] == call.classes] if logits is not None else []
     fitting = (size for size in sizes if len(size) == 2 and size[0] * size[1] == target.numel() and size[1] > 1)
     return next(fitting, None)
+
+
+def _before(logits: Tensor) -> Iterator[tuple[int, ...]]:
+    """The shapes that logits had before they were laid out as rows."""
+    if logits._base is not None:
+        yield tuple(logits._base.shape)
+    saved = getattr(logits.grad_fn, "_saved_self_sym_sizes", None)
+    if saved:
+        yield tuple(map(int, saved))

@@ -82,7 +82,8 @@ def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _rows(one: Rows, other: Rows) -> Rows:
-    return Rows(one.calls + other.calls, one.rows + other.rows, _added(one.counts, other.counts))
+    repeated = one.repeated and other.repeated
+    return Rows(one.calls + other.calls, one.rows + other.rows, _added(one.counts, other.counts), repeated)
 
 
 def _added(one: Iterable[int], other: Iterable[int]) -> tuple[int, ...]:

@@ -57,6 +57,11 @@ class ModeMeter:
             self._moved.clear()
         known.place = place
 
+    def renew(self, optimizer: Optimizer) -> None:
+        """An optimizer takes its first step; one that is gone may have had its number."""
+        self._moved.pop(id(optimizer), None)
+        self.stepped.pop(id(optimizer), None)
+
     def see(self, optimizer: Optimizer, place: Place) -> None:
         """A step moves the parameters of this optimizer."""
         for told in self._moved_by(optimizer):

@@ -35,11 +35,20 @@ class Place:
 
 @dataclass(frozen=True)
 class Rows:
-    """What reached a loss in one mode: ``counts`` are the targets that it kept, by class."""
+    """What reached a loss in one mode: ``counts`` are the targets that it kept, by class.
+
+    ``repeated`` says that every call had the same targets: training on one batch, over and over.
+    """
 
     calls: int = 0
     rows: int = 0
     counts: tuple[int, ...] = ()
+    repeated: bool = False
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        """The counts, those of one batch that is repeated only once: the others say nothing new."""
+        return tuple(count // self.calls for count in self.counts) if self.repeated else self.counts
 
     @property
     def kept(self) -> int:

@@ -79,7 +79,7 @@ class Session:
         self._meter(place, call).see(call)
 
     def _meter(self, key: Key | Place | None, call: Call) -> LossMeter:
-        kind = (key, call.function, call.classes, call.ignore_index, call.logits.device)
+        kind = (key, call.function, call.classes, call.ignore_index, call.target.device)
         if kind not in self.losses:
             place = key if isinstance(key, Place) else self.places.place(key)
             self.losses[kind] = LossMeter(call, place, self.settings.every)
@@ -100,6 +100,7 @@ class Session:
         """A step is about to be taken."""
         known = self.optimizers.get(id(optimizer))
         if known is None or known[0]() is not optimizer:
+            self.modes.renew(optimizer)
             place = self.made.get(optimizer) or self.places.caller()
             known = self.optimizers[self._room(optimizer)] = weakref.ref(optimizer), OptimizerMeter(optimizer, place)
         inside = any(each is not None for each in (*args[1:], kwargs.get("closure")))
@@ -178,14 +179,14 @@ class Session:
 def unusual(call: Call) -> str:
     """Why this call cannot be looked at; empty where it can."""
     for tensor in (call.logits, call.target):
-        if type(tensor) not in (Tensor, nn.Parameter):
+        if type(tensor) not in (Tensor, nn.Parameter, type(None)):
             return f"the tensors are {type(tensor).__name__}s"
-        if tensor.is_meta:
+        if tensor is not None and tensor.is_meta:
             return "the tensors are on the meta device"
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return "inside a transform of torch.func"
     if torch._C._get_tracing_state() is not None:
         return "inside torch.jit.trace"
-    if call.logits.is_cuda and torch.cuda.is_current_stream_capturing():
+    if call.target.is_cuda and torch.cuda.is_current_stream_capturing():
         return "inside a CUDA graph"
     return ""

@@ -45,7 +45,7 @@ class SignalMeter:
         self.windows: list[Tensor] = []
         self.rows = ROWS if classes <= WIDE else ROWS_OF_WIDE
 
-    def see(self, call: Call) -> None:
+    def see(self, call: Call, logits: Tensor) -> None:
         """Look at some rows of this call, if it is its turn."""
         turn, rest = divmod(self.calls, self.every)
         self.calls += 1
@@ -55,9 +55,9 @@ class SignalMeter:
         targets = call.target.reshape(-1).index_select(0, positions).long()
         kept = targets != call.ignore_index
         targets = targets.clamp(0, call.classes - 1)
-        self._margins(picked(call.logits.detach(), positions), targets, kept)
+        self._margins(picked(logits.detach(), positions), targets, kept)
         if call.smoothing == 0:
-            self._follow(call, positions, targets, kept)
+            self._follow(call, logits.shape, positions, targets, kept)
 
     def _margins(self, rows: Tensor, targets: Tensor, kept: Tensor) -> None:
         """The rows are copies, and used up."""
@@ -70,12 +70,12 @@ class SignalMeter:
         self.margins += torch.zeros_like(self.margins).index_put_((place,), counts.long(), accumulate=True)
         self.sampled += kept.sum()
 
-    def _follow(self, call: Call, positions: Tensor, targets: Tensor, kept: Tensor) -> None:
+    def _follow(self, call: Call, shape: torch.Size, positions: Tensor, targets: Tensor, kept: Tensor) -> None:
         """Have the gradient of these rows counted when it comes."""
         node = log_softmax_of(call.output)
         if node is None:
             return
-        shape, classes, times = call.logits.shape, call.classes, iter((1,))
+        classes, times = call.classes, iter((1,))
 
         @guarded("reading a gradient")
         def see_gradient(gradients: Sequence[Tensor | None], _: Sequence[Tensor | None]) -> None:

@@ -34,7 +34,8 @@ def keep(session: Session) -> None:
     """See that the record is written, however the process ends."""
     atexit.register(_end, session)
     _at_end_of_worker(session)
-    os.register_at_fork(after_in_child=lambda: _forked(session))
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _forked(session))
     _on_signal(session)
 
 

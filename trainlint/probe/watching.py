@@ -12,6 +12,7 @@ from trainlint.lint import lint
 from trainlint.probe import launch
 from trainlint.probe.attach import Attachment
 from trainlint.probe.conclusions import facts, unobserved
+from trainlint.probe.guard import guarded, noted
 from trainlint.probe.record import Record
 from trainlint.probe.session import EVERY, Session, Settings
 from trainlint.rule import installed
@@ -43,12 +44,16 @@ class Watch:
     ) -> None:
         self._attachment.detach()
         self._session.complete = error is None
+        self._conclude()
+        for line in self.lines():
+            print(line, file=sys.stderr)
+
+    @guarded("judging what was seen")
+    def _conclude(self) -> None:
         self._session.save()
         self.record = self._session.record()
         self.findings = lint(facts(self.record), [rule for rule in installed().values() if rule.on])
         self.unobserved = list(unobserved(self.record))
-        for line in self.lines():
-            print(line, file=sys.stderr)
 
     def lines(self) -> list[str]:
         """What is to be said, one line each."""
@@ -56,5 +61,5 @@ class Watch:
             f"{each.where}: {each.severity.value} {each.code} {each.name}: {each.message}" for each in self.findings
         ]
         missed = [f"trainlint: not observed: {each}" for each in self.unobserved]
-        failed = [f"trainlint: the probe failed: {each}" for each in self.record.faults]
+        failed = [f"trainlint: the probe failed: {each}" for each in noted(self._session.began)]
         return [*found, *missed, *failed]

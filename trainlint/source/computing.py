@@ -21,8 +21,8 @@ from trainlint.value import Step, Unknown
 NOT_FOLLOWED = Unknown("the format of the logits is not followed")
 PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes behind the layer")
 
-UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
-"""Precisions of Accelerate and Lightning that open no region."""
+PLAINLY = "Accelerator"
+"""Opens no region where it is told so; what Fabric wraps hands out float32, whatever it is told."""
 
 CUDA = (
     ".cuda(",
@@ -110,12 +110,18 @@ def _models(world: World, made: Made) -> Iterator[tuple[Thing, ast.AST, Frame]]:
 
 def mentioned(world: World) -> bool:
     """Whether any file of the project mentions another format than PyTorch's own: only there the question is put."""
-    return any(world.workspace.said(word) for word in (*WORDS, *WIDE))
+    return any(world.workspace.says(word) for word in (*WORDS, *WIDE))
 
 
 def mentions(world: World, modules: Iterable[Module]) -> bool:
     """Whether these files, or files of the project that they import, mention 16 bits."""
-    return any(world.workspace.holds(module.path, word) for module in reach(world, modules) for word in WORDS)
+    known = tuple(modules)
+    key = ("16 bits", *(module.path for module in known))
+    answer = world.workspace.answers.get(key)
+    if not isinstance(answer, bool):
+        answer = any(world.workspace.holds(module.path, word) for module in reach(world, known) for word in WORDS)
+        world.workspace.answers[key] = answer
+    return answer
 
 
 def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
@@ -136,15 +142,15 @@ def _opening(world: World, module: Module, word: str) -> Unknown | None:
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 thing = world.apart().evaluate(node, world.open_frame(module, call))
-                if isinstance(thing, External) and not _is_plain(call):
+                if isinstance(thing, External) and not (word == PLAINLY and _is_plain(call)):
                     return Unknown(f"{name} may open a region of mixed precision around the loss", name)
     return None
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Whether a trainer or an accelerator is told by a constant to compute in the format of the weights."""
-    told = [each.value for each in call.keywords if each.arg in ("mixed_precision", "precision")]
-    return any(isinstance(each, ast.Constant) and str(each.value) in UNMIXED for each in told)
+    """Whether an accelerator is told by a constant to compute in the format of the weights."""
+    told = [each.value for each in call.keywords if each.arg == "mixed_precision"]
+    return any(isinstance(each, ast.Constant) and each.value == "no" for each in told)
 
 
 def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tuple[Step, ...]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
+from trainlint.knowledge.formats import WIDE
 from trainlint.source import builtin, objects
 from trainlint.source.castings import says
 from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
@@ -102,6 +103,10 @@ class _Search:
                 found = self._effect(earlier)
                 if found is not None:
                     return self._whole(found).every
+        holder = self.holders[-1] if self.holders else None
+        if isinstance(holder, Built) and isinstance(holder.node, ast.Call) and holder.frame.module is not None:
+            # A part that was handed in may have been cast between its making and that of what holds it.
+            return self.at(holder.node, holder.frame).every
         return self.at(self.model.node, home).every
 
     def at(self, node: ast.AST, frame: Frame) -> Weights:
@@ -275,8 +280,8 @@ def _is_layer(thing: Thing) -> bool:
 
 
 def may_be_short(world: World) -> bool:
-    """Whether any line of the project could name a format of 16 bits."""
-    return any(world.workspace.says(word) for word in precision.SHORT_WORDS)
+    """Whether any line of the project could name another format than PyTorch's own."""
+    return any(world.workspace.says(word) for word in (*precision.SHORT_WORDS, *WIDE))
 
 
 def _is_loaded(model: Built | Opaque) -> bool:

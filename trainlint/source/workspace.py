@@ -146,8 +146,6 @@ class Workspace:
                 return self._writing(first, second)
             case Kind.HOLDS:
                 return [second] if self._holds(second, first) else []
-            case Kind.SAID:
-                return self._holding(first)[:1]
             case Kind.FIND:
                 return self._places(first, second)
             case Kind.WEB:
@@ -225,10 +223,6 @@ class Workspace:
     def holds(self, path: str, word: str) -> bool:
         """Whether the text of a file holds a word."""
         return bool(self._asked(Query(Kind.HOLDS, (word, path))))
-
-    def said(self, word: str) -> bool:
-        """Whether the text of any file holds a word."""
-        return bool(self._asked(Query(Kind.SAID, (word, ""))))
 
     def _holds(self, path: str, word: str) -> bool:
         if word not in self._held:

@@ -18,7 +18,7 @@ from trainlint.source.casts import cast
 from trainlint.source.linkers.copies import containers
 from trainlint.source.linkers.copies.updates import Update, left_of_one, update
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
-from trainlint.source.names import final, reaching
+from trainlint.source.names import final, reaching, statement
 from trainlint.source.parameters import trained
 from trainlint.source.sift.copies import averages
 from trainlint.source.storage import storage
@@ -187,11 +187,33 @@ def _began(world: World, model: ast.expr, where: Frame, node: ast.AST, frame: Fr
             if known is not None:
                 return known
         if isinstance(root, ast.Call) and last(root.func) in COPIES and root.args:
-            return storage(world, world.evaluate(root.args[0], inner), line, around)
+            kept = storage(world, world.evaluate(root.args[0], inner), line, around)
+            return _original(world, root, inner, kept) if isinstance(kept, Unknown) else kept
         return UNFOLLOWED if isinstance(root, ast.Name | ast.Attribute) else storage(
             world, world.evaluate(root, inner), line, around
         )  # fmt: skip
     return UNFOLLOWED
+
+
+def _original(world: World, copy: ast.Call, frame: Frame, why: Unknown) -> Storage | Unknown:
+    """The format of a model at the line that copies it, where a name and a straight line of statements tell it."""
+    model, module = copy.args[0], frame.module
+    name, scope = dotted(model), module.scope(copy)
+    casts = [
+        call
+        for call in module.calls
+        if isinstance(call.func, ast.Attribute)
+        and last(call.func) in {*CASTS, *OPEN_CASTS}
+        and dotted(call.func.value) == name
+        and call.lineno < copy.lineno
+        and module.scope(call) is scope
+    ]
+    if name is None or any(module.parents[statement(module, call)] is not scope for call in casts):
+        return why
+    known = [cast(world, call, frame) for call in casts]
+    for made, inner, _, _ in _definitions(world, model, frame):
+        known = [*(cast(world, call, inner) for call in _chain(made)[0]), *known]
+    return next((each for each in reversed(known) if each is not None), why)
 
 
 def _copied(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:

@@ -208,8 +208,9 @@ def _is_choice(aside: uses.Aside, going: rounds.Going, found: Shared) -> bool:
     if not going.tests:
         return False
     if going.around is None or not going.certain:
-        says_so = BEST.search(aside.spelling) is not None
-        return says_so and (found.sharing is not Sharing.ITSELF or _is_keeper(aside))
+        if found.sharing is Sharing.ITSELF:
+            return BEST.search(aside.spelling) is not None and _is_keeper(aside)
+        return BEST.search(aside.spelling) is not None or _is_keeper(aside)
     return True
 
 

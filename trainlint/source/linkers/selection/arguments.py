@@ -216,7 +216,7 @@ def _computed(world: World, module: Module, node: ast.expr) -> Iterator[Measured
     if tasks:
         yield from (Measured(name, found, (step,)) for name, found in dict(tasks).items())
     else:
-        yield Measured(dotted(node) or "compute_metrics", Score(Better.HIGHER, Measure.TASK), (step,))
+        yield Measured(f"what {dotted(node) or 'compute_metrics'} returns", Score(Better.HIGHER, Measure.TASK), (step,))
 
 
 def _head(function: Function) -> Step:

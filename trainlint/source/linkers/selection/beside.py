@@ -66,13 +66,15 @@ def _is_helper(module: Module, node: ast.AST, inside: set[ast.AST]) -> bool:
 
 
 def _is_won_by_loss(module: Module, node: ast.AST, each: Choice | None) -> bool:
-    """Whether another comparison of a loss leads to a place: it keeps no other kind of winner."""
+    """Whether another comparison of a loss on the same data leads to a place: it keeps no other kind of winner."""
     for other in choices(module):
         if (each is None or other.compare is not each.compare) and any(
             holds(module, arm, node) for arm in other.winning
         ):
-            said = score(last(other.value)) if last(other.value) else None
-            return said is not None and said.measure is Measure.LOSS
+            name = last(other.value)
+            said = score(name) if name else None
+            same = each is None or is_validated(name) == is_validated(last(each.value))
+            return said is not None and said.measure is Measure.LOSS and same
     return False
 
 

@@ -18,6 +18,7 @@ from trainlint.source.linkers.selection.measures import (
     Reading,
     decided,
     innermost_loop,
+    is_open_parameter,
     measured,
     readings,
 )
@@ -97,6 +98,9 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         yield replace(bare, measured=why)
         return
     reading, chain = said
+    if reading.score is not None and wins is not reading.better and is_open_parameter(reading):
+        yield replace(bare, measured=Unknown(f"nobody is seen to pass {reading.name}", reading.name))
+        return
     known = replace(
         bare,
         argument=_handed(chain, site),
@@ -170,7 +174,7 @@ def _in_company(world: World, each: Choice, known: Selection, chain: tuple[Readi
         kept=kept,
         metrics=tuple(beside.metrics(world, each, chain, module)),
         learned=learned(world, top.node, top.frame),
-        held_out=any(holds_out(each) for each in (module, *where)),
+        held_out=any(holds_out(each) for each in (module, *(reading.frame.module for reading in chain))),
         endings=endings(world, around(world, [module, *where])),
     )
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from trainlint.knowledge.scores import is_validated
+from trainlint.knowledge.scores import is_held_out, is_validated
 from trainlint.source.linkers.selection.measures import (
     feed,
     function_of,
@@ -26,7 +26,7 @@ DEEPEST = 5
 EITHER_WAY = re.compile(r"amp\b|fp16|half|scaler|apex|accum|deepspeed|fsdp|nan|finite|%|distributed|mixed|precision")
 """Words of tests that decide how a model is trained, not whether."""
 
-MODES = frozenset({"eval", "test", "self.eval", "evaluate", "dev"})
+MODES = frozenset({"eval", "dev"})
 """Names that say nothing of data: a mode of the model, a device."""
 
 
@@ -45,9 +45,9 @@ def learned(world: World, node: ast.expr, frame: Frame) -> tuple[Step, ...]:
 
 
 def holds_out(module: Module) -> bool:
-    """Whether a file has names of data that is not trained on: ``val_loader``, ``x_test``, ``validate``."""
+    """Whether a file has names of data to choose by: ``val_loader``, ``held_out``, ``meta_data_eval``."""
     names = {*module.loads, *module.definitions, *module.stored} - MODES
-    return any(is_validated(name) for name in names)
+    return any(is_held_out(name) for name in names)
 
 
 def _steps(world: World, node: ast.expr, trail: Trail) -> Iterator[tuple[Step, ...]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from trainlint.facts import Measured
 from trainlint.knowledge.scores import score
 from trainlint.source import callers
-from trainlint.source.binding import argument, parameters
+from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.names import statement
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Frame, Function, Thunk
@@ -111,6 +111,14 @@ def decided(found: list[Reading]) -> tuple[Reading, tuple[Reading, ...]] | Unkno
     if len({each.better for each in known}) > 1 or len({each.score.measure for each in known if each.score}) > 1:
         return Unknown(f"{known[0].name} and {known[-1].name} say different things of one number", known[0].name)
     return known[0], tuple(found)
+
+
+def is_open_parameter(reading: Reading) -> bool:
+    """Whether a name is a parameter for which no call is seen: what is passed may be anything."""
+    function, module = reading.frame.function, reading.frame.module
+    if not isinstance(function, FunctionDef) or not isinstance(reading.node, ast.Name):
+        return False
+    return reading.name in declared(function) and feed(module, reading.name, reading.node) is None
 
 
 def measured(reading: Reading, found: tuple[Reading, ...]) -> Measured:

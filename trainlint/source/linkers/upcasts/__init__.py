@@ -3,7 +3,7 @@
 from trainlint.source.linkers.linker import Linker
 from trainlint.source.linkers.upcasts import accumulators, arithmetic, by_hand
 
-MORE_STEPS = 40_000
+MORE_STEPS = 20_000
 """What stores a model in a format lies behind many branches that change nothing: each is tried by itself."""
 
 LINKERS = (
