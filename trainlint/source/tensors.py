@@ -424,8 +424,13 @@ def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame:
     members = _members(world, built)
     if members is None:
         return Tensor(Unknown(f"the members of {built.label or 'the Sequential'} are not written out", built.label))
-    value: Thing = world.force(given.positional[0]) if given.positional else Tensor()
+    start = _last_layer(world, members)
+    value: Thing = Tensor()
+    if start is None and given.positional:
+        value = world.force(given.positional[0])
     for place, member in enumerate(members):
+        if start is not None and place < start:
+            continue
         inner = world.force(member)
         if place < len(members) - 1 and not _keeps_after(world, members[place + 1 :]):
             value = Tensor()
@@ -438,6 +443,15 @@ def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame:
             replace(frame, number=world.workspace.number("member", place, id(built.node), frame.number)),
         )
     return value
+
+
+def _last_layer(world: World, members: list[Thunk]) -> int | None:
+    """The place of the last layer of a library: what it makes does not depend on what comes before it."""
+    for place in reversed(range(len(members))):
+        inner = world.force(members[place])
+        if isinstance(inner, Built) and inner.what.name in torch.LAYERS:
+            return place
+    return None
 
 
 def _keeps_after(world: World, members: list[Thunk]) -> bool:

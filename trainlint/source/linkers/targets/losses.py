@@ -16,6 +16,7 @@ from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
 from trainlint.source.linkers.site import (
+    NARROW,
     Applied,
     Site,
     application,
@@ -75,7 +76,6 @@ KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
 NAMED = METRICS | TRAINERS | WORDS | SEGMENTING
 DASHES = ("-", "_", "ε", "ϵ", "~")
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
-NARROW = Unknown("the layer is not asked for")
 NOT_APPLIED = Unknown("no call of this object was found")
 
 
@@ -369,8 +369,11 @@ def _weights(world: World, applied: Applied) -> Thing | None:
     """The weight of each class, if the loss was given one."""
     parameters = SIGNATURES[applied.name].parameters
     given = deciding(applied, "ce_weight" if "ce_weight" in parameters else "weight")
-    thing = world.force(given) if isinstance(given, Thunk) else given
-    return None if isinstance(thing, Constant) and thing.value is None else thing
+    if not isinstance(given, Thunk):
+        return given
+    things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(given), MOST_BENEATH)]
+    weights = [thing for thing in things if not (isinstance(thing, Constant) and thing.value is None)]
+    return next((each for each in weights if isinstance(each, Tensor)), weights[0] if weights else None)
 
 
 def _by_hand(world: World, applied: Applied) -> bool:
@@ -403,7 +406,7 @@ def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
 def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     given = deciding(applied, "blank")
     blank = number_of(world, given, Integer.exact(0))
-    layer = NARROW if world.narrow else layer_of(world, passed(applied, 0, ("log_probs",)))
+    layer = layer_of(world, passed(applied, 0, ("log_probs",)))
     return CtcLoss(
         call=site.module.span(site.call),
         argument=place_of(given, applied, site),
