@@ -42,7 +42,7 @@ def test_the_twin_gets_a_note_and_passes(second_stage: Path) -> None:
     assert run.returncode == 0
     assert "note TL102 sentinel-one-past-end" in run.stdout
     assert "is one past the last of the 1024 classes" in run.stdout
-    assert run.stdout.endswith("1 finding (1 note) in 4 files; losses: 1 safe\n")
+    assert run.stdout.endswith("1 finding (1 note) in 4 files; losses: 1 safe; optimizers: 1 safe\n")
     assert trainlint(second_stage, ".", "--fail-on", "note").returncode == 1
 
 
@@ -57,7 +57,7 @@ def test_the_cure_that_the_help_names_silences_the_finding(first_stage: Path) ->
     change(first_stage / "train.py", "pad_sequence(targets, batch_first=True, padding_value=CODES)",
            "pad_sequence(targets, batch_first=True, padding_value=-100)")  # fmt: skip
     run = trainlint(first_stage, ".")
-    assert (run.returncode, run.stdout) == (0, "no findings in 4 files; losses: 1 safe\n")
+    assert (run.returncode, run.stdout) == (0, "no findings in 4 files; losses: 1 safe; optimizers: 1 safe\n")
 
 
 @pytest.mark.parametrize("name", ["sizes.py", "stage.py", "objective.py", "train.py"])
@@ -65,7 +65,8 @@ def test_a_hook_that_is_given_one_file_reports_what_it_takes_part_in(first_stage
     (first_stage / ".git").mkdir()
     run = trainlint(first_stage, "check", "--hook", name)
     assert run.returncode == 1
-    assert run.stdout.endswith("1 finding (1 error) in 1 file; losses: 1 flagged\n")
+    beside = "; optimizers: 1 safe" if name == "train.py" else ""
+    assert run.stdout.endswith(f"1 finding (1 error) in 1 file; losses: 1 flagged{beside}\n")
     assert codes(first_stage, name) == ["TL101"]
 
 
@@ -80,7 +81,10 @@ def test_a_comment_silences_and_is_counted(first_stage: Path) -> None:
         first_stage / "objective.py", "ignore_index=CODES,", "ignore_index=CODES,  # trainlint: ignore[TL101] a demo"
     )
     run = trainlint(first_stage, ".")
-    assert (run.returncode, run.stdout) == (0, "no findings in 4 files; losses: 1 flagged; 1 suppressed\n")
+    assert (run.returncode, run.stdout) == (
+        0,
+        "no findings in 4 files; losses: 1 flagged; optimizers: 1 safe; 1 suppressed\n",
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_each_finding_takes_one_line_when_concise(first_stage: Path) -> None:
     run = trainlint(first_stage, ".", "--output-format", "concise")
     assert run.stdout.startswith("objective.py:12:22: error TL101 sentinel-collision: ignore_index=1024 is one of")
     assert run.stdout.count("\n") == 1
-    assert run.stderr == "1 finding (1 error) in 4 files; losses: 1 flagged\n"
+    assert run.stderr == "1 finding (1 error) in 4 files; losses: 1 flagged; optimizers: 1 safe\n"
 
 
 def test_colour_comes_only_when_it_is_wanted(first_stage: Path) -> None:

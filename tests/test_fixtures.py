@@ -1,4 +1,5 @@
-"""Every fixture folder is a test: read it and compare with its marks, run it and compare with what torch did.
+"""Every fixture folder is a test: read it and compare with its marks, run it and compare with what torch did, watch it
+run and compare with what reading says.
 
 Nothing is listed by hand: a folder ``fixtures/<rule_name>/bad_*`` or ``good_*`` is enough.
 """
@@ -9,12 +10,14 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
 from trainlint.rule import Rule, installed
 from trainlint.testing import Mark, expected, findings, quiet, reported, texts
@@ -26,6 +29,19 @@ CANNOT_RUN = "# cannot run: "
 NEEDS = "# needs: "
 BY_HAND = "# by hand: "
 """Begins a fixture that leaves targets out before or after the loss, so that the loss itself drops none."""
+
+
+ONLY_A_RUN = {rule.code for rule in installed().values() if rule.wants in ONLY_RUNS}
+"""Marks of these are for the probe alone."""
+
+BOTH = {"TL101", "TL102", "TL103", "TL301", "TL303", "TL306"}
+"""What reading and a run both judge."""
+
+OPEN = {"does the loss skip a class", "the format of the weights that are trained"}
+"""Questions of these that a run may leave open."""
+
+OF_A_RUN = re.compile(r"# (?P<who>run|unseen): (?P<code>[A-Z]+\d+) \S.*")
+"""Remarks with a reason: ``run`` where a run rightly says what reading does not, ``unseen`` where it cannot show it."""
 
 
 def name_of(folder: Path) -> str:
@@ -60,9 +76,20 @@ each_runnable = pytest.mark.parametrize("folder", RUNNABLE, ids=name_of)
 
 @pytest.fixture(scope="session")
 def runs() -> dict[str, dict[str, Any]]:
-    """What torch did in each fixture; a few processes share them, because importing torch is most of the time."""
+    """What torch did in each fixture."""
+    return told_by("torch_oracle.py")
+
+
+@pytest.fixture(scope="session")
+def watched() -> dict[str, dict[str, Any]]:
+    """What the probe says of each fixture."""
+    return told_by("probe_oracle.py")
+
+
+def told_by(oracle: str) -> dict[str, dict[str, Any]]:
+    """A few processes share the fixtures, because importing torch is most of the time."""
     pytest.importorskip("torch")
-    command = [sys.executable, "-B", str(Path(__file__).with_name("torch_oracle.py"))]
+    command = [sys.executable, "-B", str(Path(__file__).with_name(oracle))]
     shares = [RUNNABLE[start::PROCESSES] for start in range(PROCESSES)]
     started = [
         subprocess.Popen([*command, *map(str, share)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -79,7 +106,38 @@ def runs() -> dict[str, dict[str, Any]]:
 
 @each_folder
 def test_fixture_gets_the_findings_it_expects_and_no_more(folder: Path) -> None:
-    assert sorted(reported(folder, findings(folder)), key=_place) == sorted(expected(folder), key=_place)
+    wanted = (mark for mark in expected(folder) if mark.code not in ONLY_A_RUN)
+    assert sorted(reported(folder, findings(folder)), key=_place) == sorted(wanted, key=_place)
+
+
+@each_runnable
+def test_a_run_shows_what_only_a_run_can_show(folder: Path, watched: dict[str, dict[str, Any]]) -> None:
+    run = watched[str(folder)]
+    assert run["error"] is None, run["error"]
+    assert not run["faults"]
+    found = {mark for mark in _marks(folder, run) if mark.code in ONLY_A_RUN}
+    assert sorted(found, key=_place) == sorted(
+        (mark for mark in expected(folder) if mark.code in ONLY_A_RUN), key=_place
+    )
+
+
+@each_runnable
+def test_a_run_never_clears_what_reading_reports(folder: Path, watched: dict[str, dict[str, Any]]) -> None:
+    """At the same call a run reports it too, or leaves it open, unless the fixture says why it cannot show it."""
+    run, remarks = watched[str(folder)], _remarks(folder, "unseen")
+    for finding in (each for each in findings(folder) if each.code in BOTH and not is_by_hand(folder)):
+        shown = [place for code, _, *place in run["findings"] if code == finding.code]
+        left = [place for *place, question, _ in run["unjudged"] if question in OPEN]
+        assert any(_is_there(finding, *place) for place in (*shown, *left)) or finding.code in remarks
+
+
+@each_runnable
+def test_a_run_reports_nothing_that_reading_does_not(folder: Path, watched: dict[str, dict[str, Any]]) -> None:
+    """Unless the fixture says why a run is right to."""
+    read, remarks = findings(folder), _remarks(folder, "run")
+    for code, _, *place in watched[str(folder)]["findings"]:
+        if code in BOTH and code not in remarks:
+            assert any(each.code == code and _is_there(each, *place) for each in read)
 
 
 @each_folder
@@ -166,10 +224,22 @@ def test_a_collision_on_one_branch_is_a_warning_that_names_the_branch(folder: Pa
 
 
 def _is_call(finding: Finding, loss: dict[str, Any]) -> bool:
+    return _is_there(finding, loss["file"], loss["cell"], loss["row"])
+
+
+def _is_there(finding: Finding, file: str, cell: int | None, row: int) -> bool:
     call = finding.call
-    if call is None or (call.path, call.cell) != (loss["file"], loss["cell"]):
-        return False
-    return call.row <= int(loss["row"]) <= call.end_row
+    return call is not None and (call.path, call.cell) == (file, cell) and call.row <= row <= call.end_row
+
+
+def _marks(folder: Path, run: dict[str, Any]) -> Iterator[Mark]:
+    for code, severity, file, cell, row in run["findings"]:
+        yield Mark(Path(file).relative_to(folder).as_posix(), row, code, Severity(severity), cell)
+
+
+def _remarks(folder: Path, who: str) -> set[str]:
+    found = (remark for _, _, text in texts(folder) for remark in OF_A_RUN.finditer(text))
+    return {remark["code"] for remark in found if remark["who"] == who}
 
 
 def _rule_of(folder: Path) -> Rule:

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 
-from trainlint.knowledge import SIGNATURES, Signature, activations, canonical, losses, metrics, torch, torchvision
+from trainlint.knowledge import (
+    SIGNATURES,
+    Signature,
+    activations,
+    averages,
+    canonical,
+    checkpoints,
+    losses,
+    metrics,
+    optimizers,
+    torch,
+    torchvision,
+)
 
 torch_itself = pytest.importorskip("torch")
 
@@ -41,6 +53,29 @@ def test_a_callable_of_torch_takes_what_the_table_says(known: Signature) -> None
     real = parameters(found(known.name))
     assert tuple(real) == known.parameters
     assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("known", optimizers.TORCH, ids=lambda known: str(known.name))
+def test_an_optimizer_of_torch_takes_what_the_table_says(known: optimizers.Known) -> None:
+    real = parameters(found(known.name))
+    assert tuple(real) == known.signature.parameters
+    assert_defaults(known.signature, real)
+    assert {known.second, known.switch} - {""} <= set(real)
+
+
+@pytest.mark.parametrize("known", optimizers.OTHERS, ids=lambda known: str(known.name))
+def test_an_optimizer_of_another_library_takes_what_the_table_says(known: optimizers.Known) -> None:
+    pytest.importorskip(known.name.partition(".")[0])
+    if known.name == "transformers.AdamW":
+        pytest.skip("it ended with version 4")
+    real = parameters(found(known.name))
+    assert (
+        tuple(real)[: len(known.signature.parameters)] == known.signature.parameters or "bf16_stochastic_round" in real
+    )
+    for name, default in known.signature.defaults.items():
+        # optimi compensates 16-bit weights unless it is told not to: None stands for that.
+        assert real[name].default == default or name == "kahan_sum"
+    assert set(known.compensates) <= set(real)
 
 
 def torchmetric(name: str) -> Any:
@@ -155,3 +190,56 @@ def test_a_contract_names_the_parameter_that_says_what_is_skipped(known: losses.
     of_keywords = known.name.startswith("torch.")
     assert of_keywords or known.sentinel in known.parameters
     assert canonical(known.name) == known.name
+
+
+@pytest.mark.parametrize("known", averages.KNOWN, ids=lambda known: str(known.signature.name))
+def test_an_average_of_weights_takes_what_the_table_says(known: averages.Averager) -> None:
+    pytest.importorskip(known.signature.name.partition(".")[0])
+    real = parameters(found(known.signature.name))
+    count = max(map(known.signature.parameters.index, (known.model, known.decay))) + 1
+    assert tuple(real)[:count] == known.signature.parameters[:count]
+    assert_defaults(known.signature, real)
+
+
+@pytest.mark.parametrize("known", [averages.AVERAGED, *averages.FUNCTIONS.values()], ids=lambda known: str(known.name))
+def test_the_averages_of_pytorch_take_what_the_table_says(known: Signature) -> None:
+    real = parameters(found(known.name))
+    assert tuple(real) == known.parameters
+    assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("known", checkpoints.LIGHTNING_CALLBACKS, ids=lambda known: str(known.name))
+def test_a_callback_of_lightning_takes_what_the_table_says_first(known: Signature) -> None:
+    pytest.importorskip("lightning")
+    real = parameters(found(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert_defaults(known, real)
+
+
+def test_a_scheduler_that_waits_takes_what_the_table_says_first() -> None:
+    known = checkpoints.PLATEAU
+    real = parameters(found(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("known", checkpoints.IGNITE.values(), ids=lambda known: str(known.name))
+def test_a_handler_of_ignite_takes_what_the_table_says_first(known: Signature) -> None:
+    pytest.importorskip("ignite")
+    assert tuple(parameters(found(known.name)))[: len(known.parameters)] == known.parameters
+
+
+def test_a_callback_of_fastai_takes_what_the_table_says_first() -> None:
+    pytest.importorskip("fastai")
+    known = checkpoints.TRACKERS
+    real = parameters(found(known.name))
+    assert tuple(real)[: len(known.parameters)] == known.parameters
+    assert_defaults(known, real)
+
+
+@pytest.mark.parametrize("name", ["TrainingArguments", "Seq2SeqTrainingArguments"])
+def test_the_arguments_of_a_trainer_choose_the_best_model(name: str) -> None:
+    pytest.importorskip("transformers")
+    real = parameters(found(f"transformers.{name}"))
+    assert {"load_best_model_at_end", "metric_for_best_model", "greater_is_better"} <= set(real)
+    assert name in checkpoints.ARGUMENTS

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -10,11 +13,15 @@ import pytest
 
 from trainlint.check import Request, check
 from trainlint.config import Layer
+from trainlint.facts.runs import ONLY_RUNS
 from trainlint.rule import Rule, installed
 
 RULES = list(installed().values())
 EXAMPLE = r"^{heading}:\n\n((?: {{4}}.*\n?|\n)+)"
 EXAMPLES = [rule for rule in RULES if re.search(EXAMPLE.format(heading="Bad"), rule.page, re.MULTILINE)]
+
+WATCHED = [rule for rule in EXAMPLES if rule.wants in ONLY_RUNS]
+READ = [rule for rule in EXAMPLES if rule.wants not in ONLY_RUNS]
 
 
 def example(rule: Rule, heading: str) -> str:
@@ -53,11 +60,25 @@ def test_page_shows_a_bad_and_a_good_example(rule: Rule) -> None:
     assert example(rule, "Good")
 
 
-@pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: str(rule.code))
+@pytest.mark.parametrize("rule", READ, ids=lambda rule: str(rule.code))
 def test_bad_example_fires_exactly_its_code(rule: Rule, tmp_path: Path) -> None:
     assert codes(example(rule, "Bad"), tmp_path / "bad", rule) == {rule.code}
 
 
-@pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: str(rule.code))
+@pytest.mark.parametrize("rule", READ, ids=lambda rule: str(rule.code))
 def test_good_example_is_silent(rule: Rule, tmp_path: Path) -> None:
     assert codes(example(rule, "Good"), tmp_path / "good", rule) == set()
+
+
+def test_examples_of_what_only_a_run_shows_are_told_apart_by_running_them(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    files = {}
+    for rule in WATCHED:
+        for heading, codes in (("Bad", {rule.code}), ("Good", set())):
+            file = tmp_path / f"{rule.code}_{heading}.py"
+            file.write_text(example(rule, heading))
+            files[str(file)] = codes
+    oracle = Path(__file__).with_name("probe_oracle.py")
+    run = subprocess.run([sys.executable, str(oracle), *files], capture_output=True, text=True, timeout=120, check=True)
+    told = json.loads(run.stdout)
+    assert {file: {code for code, *_ in told[file]["findings"]} for file in files} == files

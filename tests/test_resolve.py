@@ -139,11 +139,12 @@ def test_the_table_is_one_line_for_each_site(project: Path) -> None:
             "cross_entropy",
             "1024",
             "inside",
-            "-",
+            "float32",
             "flagged",
             "TL101",
             "objective.py:9:12",
         ],
+        ["-", "-", "AdamW", "-", "-", "float32", "safe", "train.py:32:17"],
     ]
 
 
@@ -189,3 +190,11 @@ def test_its_verdicts_are_those_of_check_and_every_line_can_be_asked_for(folder:
     for path in sources(folder)[:1]:
         for row in range(1, len(path.read_text().splitlines()) + 1, 7):
             json.loads(as_json(resolve(Place(str(path.resolve()), row), request), str(folder)))
+
+
+def test_an_optimizer_is_told_with_its_weights_its_numbers_and_the_defaults_behind_them() -> None:
+    told = said(FIXTURES / "low_precision_master_weights" / "bad_option", "train.py")
+    assert told.startswith("train.py:11:17: AdamW: flagged\n  error TL301 AdamW trains bfloat16 weights: lr*wd = 2e-07")
+    assert '  weights  bfloat16\n             nn.Linear(16, 4).to(device="cpu", dtype=kind)  train.py:10\n' in told
+    assert '    assumed  parser.add_argument("--rate", type=float, default=2e-5)  settings.py:11\n' in told
+    assert "  eps      1e-08\n  beta2    0.95\n  state    bfloat16\n" in told

@@ -239,3 +239,37 @@ def test_the_words_of_the_tables_are_words_of_a_call() -> None:
     assert {"cross_entropy", "CrossEntropyLoss", "ctc_loss"} <= set(CALLED)
     assert all(word.isidentifier() for word in (*CALLED, *COUNTED, *TRAINED))
     assert {known.last for known in torch.LOSS_FUNCTIONS} <= set(CALLED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from x import ModelCheckpoint as y\nfrom pytorch_lightning.callbacks import z\ny(monitor='val_acc')\n",
+        "args = TrainingArguments(load_best_model_at_end=True)\n",
+        "options = {'metric_for_best_model': 'wer'}\n",
+        "from ignite.handlers import Checkpoint\nCheckpoint(a, b, score_function=c)\n",
+        "SaveModelCallback(monitor='accuracy')\n",
+        "scheduler = ReduceLROnPlateau(optimizer)\n",
+        "self.lr_schedulers[0].step(val_loss)\n",
+        "if val_loss < best_loss:\n    best_loss = val_loss\n    torch.save(model, 'x')\n",
+        "if acc <= self.lowest:\n    self.counter += 1\n",
+        "if loss_min > loss:\n    loss_min, kept = loss, deepcopy(model)\n",
+        "loss.backward()\ntorch.save(model.state_dict(), 'best.pt')\n",
+    ],
+)
+def test_a_choice_of_a_model_makes_its_file_relevant(text: str) -> None:
+    assert relevant(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "best_practice = 'save often'\n",
+        "if score > best_score:\n    best_score = score\n",
+        "optimizer.step(closure)\nbest = 1\n",
+        "torch.save(best, 'best.pt')\n",
+        "if step > max_steps:\n    save(step)\n",
+    ],
+)
+def test_a_record_without_anything_that_is_kept_is_not_enough(text: str) -> None:
+    assert not relevant(text.encode())

@@ -16,10 +16,23 @@ from functools import cache, reduce
 
 from trainlint import config
 from trainlint.config import Settings
-from trainlint.facts import Crash, CtcLoss, Fact, Facts, LabelMask, Loss, LossInput, Metric, Unjudged
+from trainlint.facts import (
+    Crash,
+    CtcLoss,
+    Fact,
+    Facts,
+    LabelMask,
+    Loss,
+    LossArithmetic,
+    LossInput,
+    Metric,
+    Optimizer,
+    Unjudged,
+)
+from trainlint.facts import Selection as ModelSelection
 from trainlint.finding import Finding, Severity
 from trainlint.lint import lint
-from trainlint.report import INPUTS, Report, Tally, filename
+from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
 from trainlint.source import Project, cells, foreign, observe, sites
@@ -36,6 +49,9 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     "metrics": ((Metric,), Severity.NOTE),
     "label masks": ((LabelMask,), Severity.WARNING),
     INPUTS: ((LossInput,), Severity.WARNING),
+    FORMATS: ((LossArithmetic,), Severity.WARNING),
+    "checkpoints": ((ModelSelection,), Severity.WARNING),
+    OPTIMIZERS: ((Optimizer,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
@@ -149,7 +165,7 @@ def root_of(path: str, folder: str) -> str:
     inside = start == folder or start.startswith(os.path.join(folder, ""))
     if not inside:
         return _outside_packages(start)
-    while start != folder and not any(os.path.exists(os.path.join(start, marker)) for marker in MARKERS):
+    while start != folder and not _is_top(start):
         start = os.path.dirname(start)
     return start
 
@@ -169,9 +185,13 @@ def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
 
 
 def _outside_packages(folder: str) -> str:
-    while os.path.exists(os.path.join(folder, "__init__.py")):
+    while os.path.exists(os.path.join(folder, "__init__.py")) and not _is_top(folder):
         folder = os.path.dirname(folder)
     return folder
+
+
+def _is_top(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS)
 
 
 def seen(scope: Scope, request: Request) -> Seen:
@@ -272,10 +292,11 @@ def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
 
 
 def _about(kind: str, findings: list[Finding], rules: Iterable[Rule]) -> list[Finding]:
-    """A loss is flagged by whatever is found at its call, its input only by what is found about inputs."""
-    if kind != INPUTS:
+    """A loss is flagged by whatever is found at its call, anything else only by what is found about itself."""
+    if kind not in (INPUTS, FORMATS, OPTIMIZERS):
         return findings
-    other = {rule.code for rule in rules if rule.wants is not LossInput and not always_runs(rule)}
+    ((wanted,), _) = JUDGED[kind]
+    other = {rule.code for rule in rules if rule.wants is not wanted and not always_runs(rule)}
     return [finding for finding in findings if finding.code not in other]
 
 

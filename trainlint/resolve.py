@@ -15,7 +15,7 @@ from functools import cache
 from trainlint.check import JUDGED, Request, judge, rules_for, scopes, seen, text_of
 from trainlint.facts import Fact, Facts, Unreadable
 from trainlint.finding import Finding, Severity
-from trainlint.report import INPUTS
+from trainlint.report import FORMATS, INPUTS, OPTIMIZERS
 from trainlint.report.resolution import Resolution, Site
 from trainlint.source import Project, settle
 from trainlint.source.text import NOTEBOOK, Fault
@@ -110,7 +110,7 @@ def _sites(facts: Facts, findings: Iterable[Finding]) -> Iterator[Site]:
 def _verdict(facts: Sequence[Fact], findings: Iterable[Finding]) -> str:
     """As ``check`` counts: flagged weighs more than open, and open more than safe; a loss more than its input."""
     there = {name: of for name, of in JUDGED.items() if any(isinstance(fact, of[0]) for fact in facts)}
-    kinds = [of for name, of in there.items() if name != INPUTS or len(there) == 1]
+    kinds = [of for name, of in there.items() if name not in (INPUTS, FORMATS, OPTIMIZERS) or len(there) == 1]
     rank = max((least.rank for _, least in kinds), default=Severity.WARNING.rank)
     if any(finding.severity.rank <= rank for finding in findings):
         return "flagged"

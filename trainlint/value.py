@@ -293,4 +293,38 @@ class Proof(Enum):
 
     USE = "use"
     TABLE = "table"
+    RUN = "run"
     NAME = "name"
+
+
+class Better(Enum):
+    """Which of two values is that of the better model, or which of two the code takes for it."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+    @property
+    def other(self) -> Better:
+        """The opposite."""
+        return Better.LOWER if self is Better.HIGHER else Better.HIGHER
+
+    @property
+    def extreme(self) -> str:
+        """The value that wins in the end, in words."""
+        return "highest" if self is Better.HIGHER else "lowest"
+
+
+class Measure(Enum):
+    """What a number measures: a loss or what is computed from it alone, the distance to a target, or a task."""
+
+    LOSS = "loss"
+    DISTANCE = "distance"
+    TASK = "task metric"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a name says of a number that models are compared by."""
+
+    better: Better
+    measure: Measure

@@ -11,6 +11,9 @@ what is saved or returned as the best model, is the last epoch. Nothing fails, a
 belongs to weights that no longer exist. In the program below the weights restored are those of the last epoch, bit for
 bit, whichever was the best.
 
+The same holds for the weights of the start that are put aside to begin again from, for another fold or another setting:
+loading a model's own tensors back into it changes nothing, and the second run goes on where the first one ended.
+
 ``.cpu()``, ``.to("cpu")`` and ``.cpu().numpy()`` copy what lies on another device, and nothing that is on the CPU
 already: the program is right on a GPU and keeps nothing on a CPU, where it is often tried first.
 
@@ -110,6 +113,8 @@ def _what(kept: KeptWeights) -> str:
 
 def _so(kept: KeptWeights) -> str:
     where = "on a CPU " if kept.shares is Sharing.ON_CPU and kept.on_cpu is None else ""
+    if kept.restarts:
+        return f"{where}every later step changes them too, and loading them back changes nothing: training goes on"
     return f"{where}every later step changes them too, and what is used as the best in the end is the last"
 
 

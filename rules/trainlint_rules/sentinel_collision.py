@@ -63,7 +63,8 @@ of a tokenizer that was set to its end token, and texts end in it, whatever the 
 piece in the message, if only a name says so, if the padding token of a tokenizer becomes its end token only in some
 runs or no text is seen to end in it, if the layer was widened by exactly this one class and nothing calls it
 padding, or if the number is the end-of-text id of a well-known vocabulary. A number that rests on a default is named
-with it.
+with it. A run under the probe knows no names: it warns if every sequence loses a target to the index, the longest of
+each batch exactly one, as it would lose its stop, and is sure if another loss over as many classes counts the class.
 
 A comparison that leaves targets out, ``keep = targets != STOP`` before the loss or as a mask on the loss of each
 target, does the same as an index that is skipped and is judged like one, unless the function uses what it leaves out.
@@ -198,10 +199,20 @@ def _one_of_two(layer: Layer, index: Integer) -> Iterator[Claim]:
 def _job(layer: Layer, index: Integer, job: Job, targets: Targets | Unknown) -> Iterator[Claim]:
     if not job.role.is_job or (job.proof is Proof.NAME and job.role is not Role.END):
         return
+    if job.proof is Proof.RUN:
+        yield _seen_to_end(layer, index, job)
+        return
     sure = job.proof is not Proof.NAME or _has_slot_for(layer.classes, index) or _padded_with_another(targets, index)
     what = f"{_member(layer)}, and class {index} is {job.title}{'' if sure else ' by its name'}"
     so = f"the model is never shown {job.lesson}, and the loss curve will not show it"
     yield Claim(Severity.ERROR if sure else Severity.WARNING, what, so, joined(layer.evidence, job.evidence))
+
+
+def _seen_to_end(layer: Layer, index: Integer, job: Job) -> Claim:
+    """A run counts targets and knows no names: what closes every sequence may still be there to fill the last place."""
+    what = f"{_member(layer)}, and class {index} is {job.title}"
+    so = f"unless {index} only fills the last place, the model is never shown {job.lesson}, and no loss curve shows it"
+    return Claim(Severity.WARNING, what, so, joined(layer.evidence, job.evidence))
 
 
 def _spare(layer: Layer, index: Integer, job: Job | Unknown | None) -> Iterator[Claim]:

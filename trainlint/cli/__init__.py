@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, group, parse
+from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, group, parse, passed_on
 
 FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
 
@@ -58,6 +58,10 @@ def _run(words: Sequence[str]) -> int:
 
 def _run_of_group(name: str, words: Sequence[str]) -> int:
     command = group(name).get(words[0]) if words else None
+    if command and command.passes_on:
+        own, others = passed_on(words[1:], command.options)
+        parsed = parse(own, command.options)
+        return call(command, tuple(others), parsed[1]) if parsed else _in_full([name, command.name, *own])
     parsed = parse(words[1:], command.options) if command else None
     if command and parsed and (command.arguments or not parsed[0]):
         return call(command, *parsed)

@@ -39,7 +39,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """One command: what it is for, what its arguments are, its options, and the module that runs it."""
+    """One command: what it is for, what its arguments are, its options, and the module that runs it.
+
+    ``passes_on`` says that the first argument starts the words of another program.
+    """
 
     name: str
     help: str
@@ -47,6 +50,7 @@ class Command:
     arguments_help: str
     options: tuple[Option, ...]
     module: str
+    passes_on: bool = False
 
 
 CHECK = Command(
@@ -129,9 +133,21 @@ RESOLVE = Command(
     "trainlint.cli.resolve",
 )
 
+DEMO = Command(
+    "demo",
+    "Watch a rule's bug and its cure on this machine, side by side, in seconds. Needs torch.",
+    "codes",
+    "A code or a name of a rule that there is a demo of.",
+    (
+        Option("show", "Print the program instead of running it."),
+        Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json"),
+    ),
+    "trainlint.cli.demo",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, VERSION)}
 
 GROUPS = {"probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
@@ -171,6 +187,19 @@ def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, .
                 return None
         said[option.name] = (*said.get(option.name, ()), value) if option.kind is Kind.MANY else (value,)
     return tuple(arguments), said
+
+
+def passed_on(words: Sequence[str], options: Sequence[Option]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words that are options here, and those of another program: a script, ``-m`` or ``--`` begins them.
+
+    >>> passed_on(["--select", "TL1", "train.py", "--select", "x"], CHECK.options)
+    (['--select', 'TL1'], ['train.py', '--select', 'x'])
+    """
+    valued = {flag for option in options if option.kind is not Kind.FLAG for flag in option.flags}
+    place = 0
+    while place < len(words) and words[place].startswith("-") and words[place] not in {"-m", "--"}:
+        place += 2 if words[place] in valued else 1
+    return words[:place], words[place:]
 
 
 def call(command: Command, arguments: tuple[str, ...], said: Said) -> int:

@@ -4,9 +4,20 @@ An observer makes facts (``source`` reads code, ``probe`` watches a run), a rule
 hold no syntax node, no tensor and no file handle, so a rule cannot tell who is speaking.
 """
 
-from trainlint.facts.copies import KeptWeights, Sharing
+from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.precision import Accumulator, Device, Dtype, LossArithmetic, Spelling, Storage
+from trainlint.facts.precision import (
+    Accumulator,
+    Compensation,
+    Device,
+    Dtype,
+    LossArithmetic,
+    Optimizer,
+    Spelling,
+    Storage,
+)
+from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -39,7 +50,9 @@ __all__ = [
     "Accumulator",
     "Activation",
     "Alias",
+    "ClassCoverage",
     "ClassCut",
+    "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
@@ -57,20 +70,29 @@ __all__ = [
     "LabelShift",
     "LabelledLayer",
     "Layer",
+    "LoadedModel",
     "Loss",
     "LossArithmetic",
     "LossInput",
+    "Measured",
     "Metric",
+    "NewestBest",
+    "Optimizer",
+    "Purpose",
     "Relabelling",
     "ReservedClass",
+    "Selection",
     "SentinelIndex",
     "Service",
     "Sharing",
     "Spelling",
     "StopCheck",
     "Storage",
+    "StuckEval",
     "Targets",
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "WeightAverage",
+    "ZeroSignal",
 ]

@@ -1,4 +1,4 @@
-"""Copies of weights: those that are kept of the best round, and whether they are copies at all."""
+"""Copies of weights: those that are kept of the best round, averages, and what a checkpoint brings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from trainlint.facts.fact import Fact
-from trainlint.value import Step, Unknown
+from trainlint.facts.precision import Storage
+from trainlint.value import Real, Step, Unknown
 
 
 class Sharing(Enum):
@@ -24,7 +25,8 @@ class KeptWeights(Fact):
     ``by`` is what looks like a copy and is none (``dict``, ``.cpu()``); empty where nothing does. ``condition`` are the
     tests under which they are kept. ``trained`` are the lines that go on training the model, ``certain`` says that they
     are known to; unknown where the loop that trains is not seen. ``used`` is the first line that uses what was kept.
-    ``on_cpu`` are the lines that prove that the model lies on the CPU; None where nothing does.
+    ``on_cpu`` are the lines that prove that the model lies on the CPU; None where nothing does. ``restarts`` says that
+    they are the weights of the start, kept to begin again from, and not those of the best round.
     """
 
     kept: str
@@ -36,3 +38,39 @@ class KeptWeights(Fact):
     used: Step
     certain: bool
     on_cpu: tuple[Step, ...] | None
+    restarts: bool = False
+
+
+@dataclass(frozen=True)
+class WeightAverage(Fact):
+    """An average of weights that is updated by ``decay * average + (1 - decay) * weights``.
+
+    ``average`` is how the code calls it, ``how`` what does the update (``lerp_``, ``AveragedModel``), ``stored`` the
+    format in which the average is kept.
+    """
+
+    average: str
+    how: str
+    decay: Real | Unknown
+    stored: Storage | Unknown
+
+
+@dataclass(frozen=True)
+class LoadedModel(Fact):
+    """A checkpoint that is trained in whole, in the format in which it was saved.
+
+    ``asked`` is the argument that asks for that format; None where the version of the library decides, ``version``
+    being what the project says of it and ``certain`` whether every version that this allows does so. ``stored`` is the
+    format in which the checkpoint was saved, ``trained`` the line that makes the optimizer or the trainer.
+    """
+
+    model: str
+    checkpoint: str
+    asked: Step | None
+    stored: Storage | Unknown
+    trained: Step
+    version: Step | None
+    certain: bool
+
+    def given_up(self, why: Unknown) -> LoadedModel:
+        return self

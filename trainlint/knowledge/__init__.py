@@ -5,7 +5,17 @@ One module per library. A callable is known by its qualified name; ``canonical``
 
 from __future__ import annotations
 
-from trainlint.knowledge import activations, losses, metrics, torch, torchtext, torchvision, transformers
+from trainlint.knowledge import (
+    activations,
+    losses,
+    metrics,
+    optimizers,
+    precision,
+    torch,
+    torchtext,
+    torchvision,
+    transformers,
+)
 from trainlint.knowledge.signature import Signature
 
 SIGNATURES: dict[str, Signature] = {
@@ -34,6 +44,16 @@ def canonical(name: str) -> str:
 
 
 __all__ = [
-    "SIGNATURES", "Signature", "activations", "canonical", "losses", "metrics", "torch", "torchtext", "torchvision",
+    "SIGNATURES",
+    "Signature",
+    "activations",
+    "canonical",
+    "losses",
+    "metrics",
+    "optimizers",
+    "precision",
+    "torch",
+    "torchtext",
+    "torchvision",
     "transformers",
 ]  # fmt: skip

@@ -63,5 +63,8 @@ POLICIES: dict[str, tuple[str, ...]] = {
 WORDS = ("bfloat16", "float16", "bf16", "fp16", ".half", "autocast", "HalfTensor", "16-true", "16-mixed")
 """How code mentions 16 bits: where none of these stands, everything is computed in 32."""
 
+WIDE = ("float64", ".double")
+"""How code mentions 64 bits."""
+
 FRAMEWORKS = ("Accelerator", "Fabric", "TrainingArguments")
 """Classes of libraries that cast, or open regions, around code of the project."""

@@ -37,6 +37,9 @@ QUANTISING = frozenset({"load_in_8bit", "load_in_4bit", "quantization_config"})
 """Arguments of a load after which the weights are no floating-point numbers."""
 
 ADAPTING = frozenset({"get_peft_model", "inject_adapter_in_model", "PeftModel", "get_peft_model_state_dict"})
+ADAPTERS = frozenset({"add_adapter", "load_lora_weights", "load_adapter", "inject_adapter"})
+"""Methods that put adapters into a model: in the format of their base or in float32, as the version of PEFT has it."""
+
 KBIT = frozenset({"prepare_model_for_kbit_training", "prepare_model_for_int8_training"})
 """PEFT: what stays short is frozen, and what is trained is made float32."""
 
@@ -54,3 +57,9 @@ PREPARERS = frozenset({"setup", "setup_module"})
 
 INITIALISING = frozenset({"init_module", "init_tensor"})
 """Contexts of an engine of Lightning in which new parameters have the format of its precision."""
+
+SHORT_WORDS = (
+    "bfloat16", "half", "float16", "bf16", "fp16", "HalfTensor", "BFloat16Tensor", "16-true", "torch_dtype",
+    "getattr(torch",
+)  # fmt: skip
+"""A project without any of these stores no weights in 16 bits, unless a checkpoint is loaded as it is."""

@@ -107,6 +107,7 @@ WRAPPERS = frozenset(
         "torch.distributed.fsdp.FullyShardedDataParallel", "torch.fx.symbolic_trace",
         "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
         "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
+        "torch.distributed.tensor.parallel.parallelize_module",
     }
 )  # fmt: skip
 """Callables that hand back their first argument, dressed."""

@@ -53,6 +53,11 @@ def first(question: Question, dtype: torch.dtype, low: float, high: float) -> fl
         below, above = lowest, earlier
 
 
+def before(number: float, dtype: torch.dtype) -> float:
+    """The number of the format in front of this positive one."""
+    return _number(_place(number, dtype) - 1, dtype)
+
+
 def _first_yes(question: Question, places: Sequence[int], dtype: torch.dtype) -> int:
     """The index of the first place for which the question holds; it is known to hold for the last."""
     answers: list[bool] = question(_numbers(places, dtype)).tolist()

@@ -11,8 +11,9 @@ from trainlint.finding import Finding
 from trainlint.span import Span
 from trainlint.value import Unknown
 
-INPUTS = "loss inputs"
-"""The kind of which nothing is said where all are safe: nearly every loss has an input."""
+INPUTS, FORMATS, OPTIMIZERS = "loss inputs", "loss formats", "optimizers"
+QUIET = (INPUTS, FORMATS)
+"""The kinds of which nothing is said where all are safe: nearly every loss has an input, and a format."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class Report:
 
     ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` counts the
     findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
-    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook.
+    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``observer`` says
+    who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each call, and says what went on
+    ``unobserved``.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -50,11 +53,16 @@ class Report:
     faults: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     lines: Mapping[str, Mapping[int | None, Sequence[str]]] = field(default_factory=dict)
+    observer: str = "source"
+    measured: Mapping[Span, Mapping[str, object]] = field(default_factory=dict)
+    unobserved: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """0 nothing at or above the gate, 1 findings, 2 not all that was asked could be done."""
-        return 2 if self.faults else min(self.failing, 1)
+        """0 nothing at or above the gate, 1 findings, 2 not all that was asked could be done or be seen."""
+        if self.faults:
+            return 2
+        return 1 if self.failing else 2 * bool(self.unobserved)
 
     def text(self, where: Span) -> Sequence[str]:
         """The lines of the file, or of the cell, that a place lies in."""

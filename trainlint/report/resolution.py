@@ -12,16 +12,35 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 
 from trainlint import __version__
-from trainlint.facts import Activation, CtcLoss, Fact, Job, Layer, Loss, LossInput, Metric, Targets, Unjudged
+from trainlint.facts import (
+    Activation,
+    CtcLoss,
+    Fact,
+    Job,
+    Layer,
+    Loss,
+    LossArithmetic,
+    LossInput,
+    Metric,
+    Optimizer,
+    Storage,
+    Targets,
+    Unjudged,
+)
 from trainlint.finding import Finding
 from trainlint.report import place, reason
 from trainlint.report.structured import VERSION, located
 from trainlint.report.text import LABEL, STYLES, Line, lined_up, place_of, printable
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Settled, Step, Unknown, Worth
+from trainlint.value import Integer, Position, Proof, Real, Settled, Step, Unknown, Worth
 
 VERDICTS = {"safe": "bold green", "flagged": "bold red", "not judged": "bold yellow"}
-KNOWN_BY = {Proof.USE: "by its use", Proof.TABLE: "by its table", Proof.NAME: "by its name alone"}
+KNOWN_BY = {
+    Proof.USE: "by its use",
+    Proof.TABLE: "by its table",
+    Proof.RUN: "by what a run showed",
+    Proof.NAME: "by its name alone",
+}
 OWN = {field.name for field in fields(Fact)}
 WIDTH, WIDEST_NAME = 9, 32
 """Of the columns of labels and of names; what is longer pushes its own line to the right."""
@@ -47,7 +66,9 @@ class Site:
     @property
     def title(self) -> str:
         """What is called there."""
-        names = (getattr(fact, "function", "") or getattr(fact, "by", "") for fact in self.facts)
+        makers = (fact.name for fact in self.facts if isinstance(fact, Optimizer))
+        words = (getattr(fact, "function", "") or getattr(fact, "by", "") for fact in self.facts)
+        names = (*words, *makers)
         return next(filter(None, names), _spaced(type(self.facts[0]).__name__))
 
 
@@ -70,6 +91,9 @@ class Row:
     assumed: tuple[Step, ...] = ()
     why: Unknown | None = None
     number: int | None = None
+
+
+NO_DTYPE = Row("dtype", UNSEEN)
 
 
 def as_text(resolution: Resolution, folder: str) -> Iterator[Line]:
@@ -159,7 +183,7 @@ def _rows(site: Site) -> Iterator[Row]:
     ways: dict[tuple[tuple[Step, ...], tuple[Step, ...]], list[Fact]] = {}
     for fact in site.facts:
         ways.setdefault((fact.context, fact.branch), []).append(fact)
-    said: set[Row] = set()
+    said = {NO_DTYPE} if any(isinstance(fact, LossArithmetic) for fact in site.facts) else set()
     for (context, branch), facts in list(ways.items())[:MOST_WAYS]:
         yield from (Row(label, chain=steps) for label, steps in (("through", context), ("where", branch)) if steps)
         rows = dict.fromkeys(row for fact in facts for row in _of(fact) if row not in said)
@@ -177,12 +201,12 @@ def _of(fact: Fact) -> Iterator[Row]:
             yield _index("skips", fact.ignore_index, fact.position, DEFAULT if fact.is_default else "")
             yield from _job(fact.end_of_texts or fact.job)
             yield from _targets(fact.targets)
-            yield Row("dtype", UNSEEN)
+            yield NO_DTYPE
         case CtcLoss():
             yield _layer(fact.layer)
             yield _index("blank", fact.blank, fact.position, DEFAULT if fact.is_default else "")
             yield from _job(fact.job)
-            yield Row("dtype", UNSEEN)
+            yield NO_DTYPE
         case Metric():
             yield _layer(fact.layer)
             yield _number("declared", fact.declared)
@@ -190,6 +214,10 @@ def _of(fact: Fact) -> Iterator[Row]:
             yield from _job(fact.job)
         case LossInput():
             yield _input(fact)
+        case LossArithmetic():
+            yield _format(fact)
+        case Optimizer():
+            yield from _optimizer(fact)
         case _:
             yield from _fields(fact)
 
@@ -246,6 +274,39 @@ def _input(fact: LossInput) -> Row:
     return Row("input", f"{_meant(fact.reaches)}; {wants}", (fact.reaches.step,), number=fact.classes)
 
 
+def _format(fact: LossArithmetic) -> Row:
+    """In which format a loss is computed: that of what it is given, unless what surrounds it says otherwise."""
+    if isinstance(fact.logits, Unknown) or isinstance(fact.arithmetic, Unknown):
+        why = fact.logits if isinstance(fact.logits, Unknown) else fact.arithmetic
+        return Row("dtype", why=why if isinstance(why, Unknown) else None)
+    row, computed = _stored("dtype", fact.logits), fact.arithmetic
+    return row if computed is fact.logits.dtype else replace(row, text=f"{row.text}, computed in {computed.value}")
+
+
+def _optimizer(fact: Optimizer) -> Iterator[Row]:
+    yield _stored("weights", fact.weights)
+    yield from (_real(label, number) for label, number in (("lr", fact.lr), ("wd", fact.decay)))
+    for label, number in (("eps", fact.eps), ("beta2", fact.second)):
+        if number is not None:
+            yield _real(label, number)
+    state = fact.state
+    yield Row("state", why=state) if isinstance(state, Unknown) else Row("state", state.value)
+    if fact.compensation is not None or fact.doubt:
+        yield Row("keeps", fact.compensation.value if fact.compensation else fact.doubt)
+
+
+def _stored(label: str, weights: Storage | Unknown) -> Row:
+    if isinstance(weights, Unknown):
+        return Row(label, why=weights)
+    return Row(label, weights.dtype.value, weights.evidence, weights.assumed)
+
+
+def _real(label: str, number: Real | Unknown) -> Row:
+    if isinstance(number, Unknown):
+        return Row(label, why=number)
+    return Row(label, f"{number.number:g}", number.evidence, number.assumed)
+
+
 def _meant(activation: Activation) -> str:
     return f"{activation.form.value} {'of' if activation.is_layer else 'by'} {activation.name}"
 
@@ -273,7 +334,17 @@ def _columns(site: Site, folder: str) -> tuple[str, ...]:
     index, position = _sentinel(site)
     codes = dict.fromkeys(finding.code for finding in site.findings)
     verdict = " ".join([site.verdict, *codes])
-    return name, classes, site.title, index, position, UNSEEN, verdict, place(site.call, folder)
+    return name, classes, site.title, index, position, _dtype(site), verdict, place(site.call, folder)
+
+
+def _dtype(site: Site) -> str:
+    """The format of the weights that are trained, or in which a loss is computed."""
+    for fact in site.facts:
+        if isinstance(fact, Optimizer):
+            return OPEN if isinstance(fact.weights, Unknown) else fact.weights.dtype.value
+        if isinstance(fact, LossArithmetic):
+            return OPEN if isinstance(fact.arithmetic, Unknown) else fact.arithmetic.value
+    return UNSEEN
 
 
 def _head(site: Site) -> tuple[str, str]:
@@ -285,7 +356,8 @@ def _head(site: Site) -> tuple[str, str]:
     for fact in site.facts:
         if isinstance(fact, LossInput) and isinstance(fact.reaches, Activation):
             return fact.reaches.name, str(fact.classes or OPEN)
-    return OPEN, OPEN
+    missing = UNSEEN if all(isinstance(fact, Optimizer) for fact in site.facts) else OPEN
+    return missing, missing
 
 
 def _sentinel(site: Site) -> tuple[str, str]:

@@ -26,7 +26,7 @@ DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
 def as_json(report: Report, folder: str) -> str:
     """The whole report; places are relative to this folder where they lie inside."""
     counts = Counter(finding.severity for finding in report.findings)
-    document = {
+    document: dict[str, object] = {
         "version": VERSION,
         "tool": f"trainlint {__version__}",
         "files_checked": report.files_checked,
@@ -46,11 +46,21 @@ def as_json(report: Report, folder: str) -> str:
             {**located(each.where, folder), "what": each.question, "why": reason(each.why)} for each in report.unjudged
         ],
         "findings": [
-            {**_finding(finding, folder), "fingerprint": mark}
+            {**_finding(finding, folder), "fingerprint": mark, **_observed(finding, report)}
             for finding, mark in zip(report.findings, fingerprints(report), strict=True)
         ],
     }
+    if report.observer != "source":
+        document["not_observed"] = list(report.unobserved)
+        document["faults"] = list(report.faults)
     return json.dumps(document, indent=1)
+
+
+def _observed(finding: Finding, report: Report) -> Mapping[str, object]:
+    """Who saw it and what was measured there, if it was a run."""
+    if report.observer == "source":
+        return {}
+    return {"observer": report.observer, "measured": report.measured.get(finding.call or finding.where, {})}
 
 
 def fingerprints(report: Report) -> Iterator[str]:

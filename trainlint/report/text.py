@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.finding import Finding, Severity
-from trainlint.report import INPUTS, Report, place, reason
+from trainlint.report import QUIET, Report, place, reason
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -71,9 +71,9 @@ def summary(report: Report) -> str:
 
 
 def _is_told(kind: str, report: Report) -> bool:
-    """Nearly every loss has an input: where they are all as the losses want them, nothing is said of them."""
+    """Nearly every loss has an input and a format: where all are as they should be, nothing is said of them."""
     tally = report.judged[kind]
-    return bool(tally.flagged or tally.unjudged if kind == INPUTS else tally.total)
+    return bool(tally.flagged or tally.unjudged if kind in QUIET else tally.total)
 
 
 def _tally(kind: str, report: Report) -> str:

@@ -161,7 +161,7 @@ def bound_parameter(world: World, name: str, frame: Frame) -> Thing:
 def _rest(given: Arguments, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, frame: Frame) -> Entries:
     """What ``**kwargs`` holds: the keywords that no parameter takes."""
     assert node.args.kwarg, "asked for by its name"
-    taken = declared(node)
+    taken = {place.arg for place in (*parameters(node), *node.args.kwonlyargs)}
     place: ast.AST = node.args.kwarg
     pairs = tuple(
         (Thunk(thunk.node, frame, Constant(key)), thunk) for key, thunk in given.keywords.items() if key not in taken

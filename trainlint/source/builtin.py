@@ -32,6 +32,7 @@ from trainlint.source.things import (
     Thing,
     Thunk,
     TupleClass,
+    evidence,
 )  # fmt: skip
 from trainlint.source.world import World
 from trainlint.value import Integer, Step, Symbol, Table, Unknown
@@ -50,6 +51,9 @@ MOST_TEXT = 4096
 """A string is a sequence of at most this many symbols."""
 
 MOST_TURNS = 4
+MOST_POWERS, LARGEST_BASE = 64, 1000.0
+"""What is raised to a power is a learning rate or an epsilon, ``2**-25``; anything else is not followed."""
+
 TORCH = "torch.nn."
 MODULE = "torch.nn.Module"
 KINDS = {
@@ -342,11 +346,23 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
         case ast.BitOr(), Entries(), Entries():
             assert isinstance(left, Entries) and isinstance(right, Entries)
             return replace(left, pairs=(*left.pairs, *right.pairs), whole=left.whole and right.whole, name="")
+    if isinstance(left, Integer) and isinstance(right, Integer) and _leaves_the_integers(node.op, left, right):
+        return _floats(node.op, left, right)
     if isinstance(left, Constant) and isinstance(left.value, float | str):
         return _floats(node.op, left, right)
     if isinstance(right, Constant) and isinstance(right.value, float | str):
         return _floats(node.op, left, right)
     return None
+
+
+def _leaves_the_integers(op: ast.operator, left: Integer, right: Integer) -> bool:
+    """``1 / 320`` and ``10**-3``: exact numbers that make a fraction."""
+    first, second = left.number, right.number
+    if first is None or second is None:
+        return False
+    if isinstance(op, ast.Pow):
+        return bool(first) and -MOST_POWERS <= second < 0
+    return isinstance(op, ast.Div) and second != 0 and first % second != 0
 
 
 def _times(text: str, times: int, thing: Thing) -> Thing:
@@ -411,16 +427,23 @@ def _floats(op: ast.operator, left: Thing, right: Thing) -> Thing:
     first, second = _float(left), _float(right)
     if first is None or second is None:
         return Unknown("the operation is not followed")
+    steps, assumed = (*evidence(left), *evidence(right)), (*_assumed(left), *_assumed(right))
     match op:
         case ast.Add():
-            return Constant(first + second)
+            return Constant(first + second, steps, assumed)
         case ast.Sub():
-            return Constant(first - second)
+            return Constant(first - second, steps, assumed)
         case ast.Mult():
-            return Constant(first * second)
+            return Constant(first * second, steps, assumed)
         case ast.Div() if second:
-            return Constant(first / second)
+            return Constant(first / second, steps, assumed)
+        case ast.Pow() if first and abs(second) <= MOST_POWERS and abs(first) <= LARGEST_BASE:
+            return Constant(float(first) ** second, steps, assumed)
     return Unknown("the operation is not followed")
+
+
+def _assumed(thing: Thing) -> tuple[Step, ...]:
+    return thing.assumed if isinstance(thing, Integer | Constant) else ()
 
 
 def number(thing: Thing) -> float | None:

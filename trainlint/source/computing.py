@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.facts import Device, Dtype, Storage
-from trainlint.knowledge.formats import FRAMEWORKS, WORDS
+from trainlint.knowledge.formats import FRAMEWORKS, WIDE, WORDS
 from trainlint.source import callers, regions, sharding, trainers
+from trainlint.source.reach import reach
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Cast, External, Format, Frame, Made, Opaque, Thing
@@ -19,13 +20,9 @@ from trainlint.value import Step, Unknown
 
 NOT_FOLLOWED = Unknown("the format of the logits is not followed")
 PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes behind the layer")
-TWICE = Unknown("a part of the model is stored in another format than the model")
 
-UNMIXED = ("no", "32", "32-true", "bf16-true", "16-true", "64-true")
-"""Precisions of Accelerate and Lightning that open no region."""
-
-MOST_FILES = 60
-"""Files in which a mention of 16 bits is looked for."""
+PLAINLY = "Accelerator"
+"""Opens no region where it is told so; what Fabric wraps hands out float32, whatever it is told."""
 
 CUDA = (
     ".cuda(",
@@ -69,18 +66,19 @@ def _of_made(world: World, made: Made) -> Storage | Unknown:
 
 
 def _of_models(world: World, made: Made) -> Storage | Unknown:
-    """The format of the models that a tensor came out of: the outer one's, unless a part of it says otherwise."""
+    """The format of the models that a tensor came out of: the outer one's; where that is open, an inner one's cast."""
     stored = _by_trainer(world, made)
     if stored is not None:
         return stored
-    found: Storage | Unknown = NOT_FOLLOWED
+    if isinstance(made.module, Opaque):
+        return _computed(world, made.module, made.node, made.frame)
+    open_one: Unknown = NOT_FOLLOWED
     for model, node, frame in reversed([*_models(world, made)]):
-        stored = _computed(world, model, node, frame)
-        if isinstance(found, Unknown) or (isinstance(stored, Storage) and stored.dtype is found.dtype):
-            found = stored if isinstance(stored, Storage) or found is NOT_FOLLOWED else found
-        elif isinstance(stored, Storage) and (stored.dtype.is_short or (found.dtype.is_short and stored.evidence)):
-            return stored if stored.dtype.is_short else TWICE
-    return found
+        found = _computed(world, model, node, frame)
+        if isinstance(found, Storage) and (open_one is NOT_FOLLOWED or found.dtype.is_short):
+            return found
+        open_one = found if isinstance(found, Unknown) and open_one is NOT_FOLLOWED else open_one
+    return open_one
 
 
 def _by_trainer(world: World, made: Made) -> Storage | Unknown | None:
@@ -111,33 +109,19 @@ def _models(world: World, made: Made) -> Iterator[tuple[Thing, ast.AST, Frame]]:
 
 
 def mentioned(world: World) -> bool:
-    """Whether any file of the project mentions 16 bits: the whole question is put only there."""
-    return any(world.workspace.said(word) for word in WORDS)
+    """Whether any file of the project mentions another format than PyTorch's own: only there the question is put."""
+    return any(world.workspace.says(word) for word in (*WORDS, *WIDE))
 
 
 def mentions(world: World, modules: Iterable[Module]) -> bool:
     """Whether these files, or files of the project that they import, mention 16 bits."""
-    return any(world.workspace.holds(module.path, word) for module in _reach(world, modules) for word in WORDS)
-
-
-def _reach(world: World, modules: Iterable[Module]) -> list[Module]:
-    found: dict[str, Module] = {}
-    waiting = list(modules)
-    while waiting and len(found) < MOST_FILES:
-        module = waiting.pop(0)
-        if module.path not in found:
-            found[module.path] = module
-            waiting += _imported(world, module)
-    return list(found.values())
-
-
-def _imported(world: World, module: Module) -> Iterator[Module]:
-    names = {*module.imports.values(), *(star for star, _ in module.stars)}
-    for name in sorted({each for full in names for each in (full, full.rpartition(".")[0]) if each}):
-        path = world.workspace.locate(name, module)
-        other = world.workspace.module(path) if path is not None else None
-        if isinstance(other, Module):
-            yield other
+    known = tuple(modules)
+    key = ("16 bits", *(module.path for module in known))
+    answer = world.workspace.answers.get(key)
+    if not isinstance(answer, bool):
+        answer = any(world.workspace.holds(module.path, word) for module in reach(world, known) for word in WORDS)
+        world.workspace.answers[key] = answer
+    return answer
 
 
 def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
@@ -145,7 +129,7 @@ def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
     paths = {module.path for module in modules}
     for word in FRAMEWORKS:
         for module in world.workspace.mentions(word, modules[0].path):
-            leads = not module.is_test and paths & {each.path for each in _reach(world, [module])}
+            leads = not module.is_test and paths & {each.path for each in reach(world, [module])}
             found = _opening(world, module, word) if leads else None
             if found is not None:
                 return found
@@ -158,15 +142,15 @@ def _opening(world: World, module: Module, word: str) -> Unknown | None:
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 thing = world.apart().evaluate(node, world.open_frame(module, call))
-                if isinstance(thing, External) and not _is_plain(call):
+                if isinstance(thing, External) and not (word == PLAINLY and _is_plain(call)):
                     return Unknown(f"{name} may open a region of mixed precision around the loss", name)
     return None
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Whether a trainer or an accelerator is told by a constant to compute in the format of the weights."""
-    told = [each.value for each in call.keywords if each.arg in ("mixed_precision", "precision")]
-    return any(isinstance(each, ast.Constant) and str(each.value) in UNMIXED for each in told)
+    """Whether an accelerator is told by a constant to compute in the format of the weights."""
+    told = [each.value for each in call.keywords if each.arg == "mixed_precision"]
+    return any(isinstance(each, ast.Constant) and each.value == "no" for each in told)
 
 
 def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tuple[Step, ...]]:

@@ -40,6 +40,8 @@ def dtype_at(world: World, given: Thunk) -> tuple[Dtype, tuple[Step, ...]] | Unk
         return found, assumed(world, given.node, given.frame)
     if isinstance(thing, Unknown):
         return thing
+    if isinstance(thing, Constant) and thing.value == "auto":
+        return Unknown("the checkpoint decides its format", "dtype=")
     if isinstance(thing, Opaque):
         return Unknown(f"{thing.name}: {thing.why.reason}", thing.why.settle or thing.name)
     return Unknown(f"{ast.unparse(given.node)} is no format that is known")

@@ -19,6 +19,7 @@ from trainlint.source import (
     containers,
     doubts,
     files,
+    formats,
     hydra,
     names,
     objects,
@@ -735,7 +736,7 @@ class Evaluator(World):
                 return self._got(thing, arguments)
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
-                mapped, made = _mapped(thing, arguments), Made(thing, node, frame)
+                mapped, made = _mapped(thing, arguments), formats.of_call(self, thing, arguments, node, frame)
                 words = _strings(node)
                 return Opaque(f"{thing.name}()", origin, thing.why, None, node, words, mapped=mapped, format=made)
         return thing if isinstance(thing, Unknown) else Unknown("what is called is not followed")

@@ -9,6 +9,7 @@ from trainlint.facts import Dtype
 from trainlint.knowledge.formats import CASTING, MIXING, PROMOTED
 from trainlint.knowledge.precision import CASTS
 from trainlint.source.dtypes import dtype
+from trainlint.source.summary import last
 from trainlint.source.things import (
     Arguments,
     Built,
@@ -56,6 +57,13 @@ def named(world: World, given: Thunk) -> Dtype | Unknown | None:
     is_format = any(word in text.lower() for word in ("type", "precision", "fp16", "bf16"))
     why = f"the format {text} is open"
     return Unknown(why, text) if is_format else None
+
+
+def of_call(world: World, called: Thing, given: Arguments, node: ast.AST, frame: Frame) -> Format:
+    """The format of what something open returns: a cast says it by its name, else the thing decides."""
+    word = last(node.func) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    found = _cast(world, word, given, node, frame, None) if word in CASTING else None
+    return found if found is not None else Made(called, node, frame)
 
 
 def after(

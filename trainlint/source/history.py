@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from trainlint.source import callers, objects
@@ -14,7 +15,7 @@ from trainlint.source.binding import arguments, parameters
 from trainlint.source.names import arm, leaves, returns, statement
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Class, Frame, Function, Thing
-from trainlint.source.world import World
+from trainlint.source.world import Impossible, World
 
 DEEPEST = 5
 """Calls inside calls that are looked into."""
@@ -40,13 +41,22 @@ class History:
     def __init__(
         self,
         world: World,
-        says: Callable[[Module, ast.AST], bool],
+        says: Callable[[World, Module, ast.AST], bool],
         concerns: Callable[[ast.Call, Frame], bool],
     ) -> None:
         self.world, self.says, self.concerns = world, says, concerns
+        self.quiet: History | None = None
+        self.held: dict[tuple[ast.AST, int], bool] = {}
         self.inside: list[ast.AST] = []
         self.receivers: list[Thing] = []
         self.left = MOST_EVENTS
+
+    def asking(self, quiet: History) -> History:
+        """This walk, with another one that is asked first whether anything is of concern: on a path of its own, so
+        that the tests which it meets are no forks of this one.
+        """
+        self.quiet = quiet
+        return self
 
     def before(self, node: ast.AST, frame: Frame) -> Iterator[Earlier]:
         """What has run when a node runs."""
@@ -82,7 +92,7 @@ class History:
         """The calls of a statement that end before a node does: its arguments, and what stands to its left."""
         whole = statement(frame.module, node)
         end = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
-        for call in _calls(whole):
+        for call in _calls(frame.module, whole):
             if call is not node and (call.end_lineno, call.end_col_offset) <= end:
                 yield from self._called(call, frame)
 
@@ -111,7 +121,7 @@ class History:
 
     def _block(self, block: Sequence[ast.AST], frame: Frame) -> Iterator[Earlier]:
         for each in reversed(block):
-            if isinstance(each, ast.stmt) and self.left > 0 and self.says(frame.module, each):
+            if isinstance(each, ast.stmt) and self.left > 0 and self.says(self.world, frame.module, each):
                 yield from self._ran(each, frame)
 
     def _ran(self, node: ast.stmt, frame: Frame) -> Iterator[Earlier]:
@@ -132,7 +142,7 @@ class History:
                 for block in (node.finalbody, node.orelse, node.body):
                     yield from self._block(block, frame)
             case _:
-                for call in _calls(node):
+                for call in _calls(frame.module, node):
                     yield from self._called(call, frame)
 
     def _arm(self, node: ast.If, frame: Frame) -> Iterator[Earlier]:
@@ -140,15 +150,20 @@ class History:
         if leaves(node.body) and not node.orelse:
             return
         arms = [*node.body, *node.orelse]
-        if any(self._is_of_concern(each, frame) for each in arms):
+        if self._is_worth_a_fork(arms, frame):
             yield from self._block(node.orelse if arm(self.world, node, frame) else node.body, frame)
 
+    def _is_worth_a_fork(self, arms: Sequence[ast.AST], frame: Frame) -> bool:
+        with suppress(Impossible):
+            return any((self.quiet or self)._is_of_concern(each, frame) for each in arms)
+        return True
+
     def _is_of_concern(self, node: ast.AST, frame: Frame) -> bool:
-        if not self.says(frame.module, node):
+        if not self.says(self.world, frame.module, node):
             return False
-        if any(isinstance(each, ast.For) and self.says(frame.module, each) for each in ast.walk(node)):
+        if any(isinstance(each, ast.For) and self.says(self.world, frame.module, each) for each in ast.walk(node)):
             return True
-        return any(self.concerns(call, frame) or self._enters(call, frame) for call in _calls(node))
+        return any(self.concerns(call, frame) or self._enters(call, frame) for call in _calls(frame.module, node))
 
     def _enters(self, call: ast.Call, frame: Frame) -> bool:
         """Whether anything inside what a call enters is of concern."""
@@ -157,10 +172,22 @@ class History:
     def _called(self, call: ast.Call, frame: Frame) -> Iterator[Earlier]:
         """A call that has run: itself, then what it entered."""
         self.left -= 1
-        if self.says(frame.module, call):
+        if self.says(self.world, frame.module, call) and self._may_concern(call, frame):
             if self.concerns(call, frame):
                 yield Earlier(call, frame)
             yield from self._entered(call, frame)
+
+    def _may_concern(self, call: ast.Call, frame: Frame) -> bool:
+        """Whether a call, or anything that it enters, is of concern on the path of the quiet walk."""
+        if self.quiet is None:
+            return True
+        key = (call, frame.number)
+        if key not in self.held:
+            self.quiet.receivers = self.receivers
+            self.held[key] = True
+            with suppress(Impossible):
+                self.held[key] = any(True for _ in self.quiet._called(call, frame))
+        return self.held[key]
 
     def _entered(self, call: ast.Call, frame: Frame) -> Iterator[Earlier]:
         if len(self.inside) >= DEEPEST or call in self.inside:
@@ -170,7 +197,7 @@ class History:
             thing = self._callable(call, frame)
             match thing:
                 case Function(node=ast.FunctionDef() | ast.AsyncFunctionDef()):
-                    if self.says(thing.frame.module, thing.node):
+                    if self.says(self.world, thing.frame.module, thing.node):
                         given = arguments(self.world, call, frame)
                         yield from self.ran(callers.activation(self.world, thing, given, call, frame))
                 case Class():
@@ -201,7 +228,7 @@ class History:
         if found is None:
             yield from self._block(function.body, frame)
             return
-        for call in _calls(found):
+        for call in _calls(frame.module, found):
             yield from self._called(call, frame)
         yield from self._around(found, frame)
 
@@ -211,7 +238,7 @@ class History:
         if made.arguments is None:
             return
         for owner, frame in objects.initialisers(self.world, made):
-            if self.says(owner.module, objects.function_of(frame)):
+            if self.says(self.world, owner.module, objects.function_of(frame)):
                 yield from self._block(objects.function_of(frame).body, frame)
 
 
@@ -222,9 +249,13 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
             yield block
 
 
-def _calls(node: ast.AST) -> list[ast.Call]:
+def _calls(module: Module, node: ast.AST) -> list[ast.Call]:
     """The calls of a statement, the outer ones first; not those of functions defined in it."""
+    known = module.kept.get(("calls of", node))
+    if isinstance(known, list):
+        return known
     found: list[ast.Call] = []
+    module.kept["calls of", node] = found
     waiting: list[ast.AST] = [node]
     while waiting:
         each = waiting.pop(0)

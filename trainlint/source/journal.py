@@ -21,7 +21,6 @@ class Kind(Enum):
     CHANGING = "changing"
     WRITERS = "writers"
     HOLDS = "holds"
-    SAID = "said"
     FIND = "find"
     WEB = "web"
 

@@ -11,7 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from trainlint.facts import Crash, CtcLoss, Fact, LabelledLayer, Layer, Loss, LossInput, Unreadable
+from trainlint.facts import (
+    Crash,
+    CtcLoss,
+    Fact,
+    LabelledLayer,
+    Layer,
+    Loss,
+    LossInput,
+    Optimizer,
+    Selection,
+    Storage,
+    Unreadable,
+)
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import LINKERS
@@ -25,6 +37,9 @@ from trainlint.span import Span
 from trainlint.value import Integer, Position, Step, Unknown
 
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
+MOST_BESIDE = 3
+"""Casts on other ways to an optimizer that are worth a line."""
+
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
 
@@ -83,7 +98,22 @@ def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tupl
 
 def joined(facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts of a project, each in the light of the others."""
-    return _once_each(_without_parts(_with_twins(facts)))
+    return _with_other_casts(_first_of_file(_once_each(_without_parts(_with_twins(facts)))))
+
+
+def _with_other_casts(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Each optimizer that is given short weights, beside what makes them short on the other ways to it."""
+    known = tuple(facts)
+    casts: dict[Span, list[Step]] = defaultdict(list)
+    for fact in known:
+        if isinstance(fact, Optimizer) and fact.short is not None and isinstance(fact.weights, Storage):
+            casts[fact.call] += fact.weights.evidence[:1]
+    for fact in known:
+        if isinstance(fact, Optimizer) and isinstance(fact.weights, Storage) and len(casts.get(fact.call, ())) > 1:
+            others = [step for step in dict.fromkeys(casts[fact.call]) if step not in fact.weights.evidence]
+            yield replace(fact, beside=tuple(others[:MOST_BESIDE]))
+        else:
+            yield fact
 
 
 def _once_each(facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -103,6 +133,19 @@ def _once_each(facts: Iterable[Fact]) -> Iterator[Fact]:
             first, *others = alike[frozenset(reaching[fact.call])]
             if fact.call == first:
                 yield replace(fact, beside=tuple(Step(f"{fact.function} is given the same", each) for each in others))
+
+
+def _first_of_file(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Choices by the lowest loss alone: all but the first of a file say that they repeat it."""
+    known = tuple(facts)
+    first: dict[str, Span] = {}
+    chosen = [fact for fact in known if isinstance(fact, Selection) and fact.keeps_lowest_loss]
+    for selection in sorted(chosen, key=lambda each: each.call):
+        if (selection.is_named or not selection.metrics) and not selection.learned:
+            first.setdefault(selection.call.path, selection.call)
+    for fact in known:
+        repeats = isinstance(fact, Selection) and first.get(fact.call.path, fact.call) != fact.call
+        yield replace(fact, is_repeated=True) if isinstance(fact, Selection) and repeats else fact
 
 
 def _without_parts(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -451,7 +451,16 @@ def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
     value = world.evaluate(test, frame)
     if isinstance(value, Constant) and not value.assumed:
         return bool(value.value)
-    return known_truth(value)
+    known = known_truth(value)
+    return known if known is not None else _answered(world, test, frame)
+
+
+def _answered(world: World, test: ast.expr, frame: Frame) -> bool | None:
+    """What this path has said of a test before: a part of a longer test must not say something else."""
+    key = ("branch", "if", spelled(frame.module, test), frame.number)
+    fork = world.path.forks.get(key)
+    answer = world.given.get(key, fork.answer if fork is not None else None)
+    return None if answer is None else answer == 0
 
 
 def known_truth(value: Thing) -> bool | None:

@@ -18,6 +18,7 @@ from trainlint.value import Step, Unknown
 MOST_CALLS = 10
 """A line is followed through this many calls to what surrounds it."""
 
+NO_GRADIENT = ("no_grad", "inference_mode")
 SUSPECT = ("autocast", "amp", "precision", "cast", "ctx")
 """What the name of an open context says where it may be a region."""
 
@@ -69,6 +70,15 @@ def compiled(world: World, node: ast.AST, frame: Frame) -> bool:
     """Whether the compiler sees a line: a function around it is compiled, or one of the calls that lead there."""
     return any(
         _is_marked(world, where) or _calls_compiled(world, inner, where) for inner, where in levels(world, node, frame)
+    )
+
+
+def trained(world: World, node: ast.AST, frame: Frame) -> bool:
+    """Whether a gradient can come of a line, for all that surrounds it, calls included."""
+    return not any(
+        (dotted(each.func if isinstance(each, ast.Call) else each) or "").rpartition(".")[2] in NO_GRADIENT
+        for inner, where in levels(world, node, frame)
+        for each in _contexts(inner, where)
     )
 
 

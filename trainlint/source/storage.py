@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
+from trainlint.knowledge.formats import WIDE
 from trainlint.source import builtin, dtypes, objects
+from trainlint.source.castings import says
 from trainlint.source.history import Earlier, History
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
@@ -28,21 +31,16 @@ from trainlint.source.things import (
     Thing,
     Thunk,
 )  # fmt: skip
-from trainlint.source.world import World
+from trainlint.source.world import Impossible, Path, World, quietly
 from trainlint.value import Step, Unknown
 
 DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
 
+COPIED = Unknown("the model is copied, and which of the two is cast is not followed")
 DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
 ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
 """Methods that hand out the parts of a module one by one."""
-
-WORDS = frozenset({*precision.CASTS, *precision.OPEN_CASTS, *ELEMENTS, *precision.DEFAULT_SETTERS})
-SHOWN = re.compile(
-    r"half|bfloat16|float|double|dtype|\.to\b|\.type\b|_apply|setup|prepare|shard|initialize|parameters|modules|cast|from_pretrained"
-)
-"""What the lines of a function say that may cast something, or make something."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,12 @@ def storage(world: World, model: Thing, node: ast.AST, frame: Frame) -> Storage 
     return weights(world, model, node, frame).every
 
 
-def weights(world: World, model: Thing, node: ast.AST, frame: Frame) -> Weights:
-    """The formats of a model's parameters when ``node`` runs in ``frame``: of all, and of those that are trained."""
-    return _Search(world, model).at(node, frame)
+def weights(world: World, model: Thing, node: ast.AST, frame: Frame, holders: tuple[Thing, ...] = ()) -> Weights:
+    """The formats of a model's parameters when ``node`` runs in ``frame``: of all, and of those that are trained.
+
+    ``holders`` are the modules of which it is a part.
+    """
+    return _Search(world, model, holders=holders).at(node, frame)
 
 
 @dataclass
@@ -72,12 +73,20 @@ class _Search:
     depth: int = 0
     trained: Storage | Unknown | None = None
     parts: list[tuple[Step, Dtype | None]] = field(default_factory=list)
-    owner: Built | None = None
+    holders: tuple[Thing, ...] = ()
+
+    def _walk(self) -> History:
+        """A walk that asks first, on a path of its own, whether a call is of concern; a part is looked at as it is."""
+        walk = History(self.world, says, lambda call, frame: self._concerns(self.world, call, frame))
+        if self.depth:
+            return walk
+        quiet = self.world.beneath(Path())
+        return walk.asking(History(quiet, says, lambda call, frame: self._concerns(quiet, call, frame)))
 
     def inside(self) -> Storage | Unknown | None:
         """What the ``__init__`` of a module of the project casts the whole of it to, if it does."""
         assert isinstance(self.model, Built), "a module of the project"
-        self.history = History(self.world, says, self._concerns)
+        self.history = self._walk()
         for earlier in self.history.constructed(self.model):
             found = self._effect(earlier)
             if isinstance(found, Storage | Unknown):
@@ -90,18 +99,24 @@ class _Search:
         home = self.model.frame if isinstance(self.model, Built) else frame
         if not isinstance(self.model.node, ast.Call) or home.module is None:
             return Unknown(f"in which format {getattr(self.model, 'name', 'a part')} keeps its weights is not followed")
-        self.history = History(self.world, says, self._concerns)
+        self.history = self._walk()
         if isinstance(home.function, ast.FunctionDef) and home.function.name == "__init__":
             for earlier in self.history.ran(home):
                 found = self._effect(earlier)
                 if found is not None:
                     return self._whole(found).every
+        holder = self.holders[-1] if self.holders else None
+        if isinstance(holder, Built) and isinstance(holder.node, ast.Call) and holder.frame.module is not None:
+            # A part that was handed in may have been cast between its making and that of what holds it.
+            return self.at(holder.node, holder.frame).every
         return self.at(self.model.node, home).every
 
     def at(self, node: ast.AST, frame: Frame) -> Weights:
         if not isinstance(self.model, Built | Opaque):
             return _both(self.model if isinstance(self.model, Unknown) else Unknown("what is trained is not followed"))
-        self.history = History(self.world, says, self._concerns)
+        if not may_be_short(self.world) and not _is_loaded(self.model):
+            return _both(Storage(Dtype.FLOAT32))
+        self.history = self._walk()
         if node is self.model.node and isinstance(node, ast.Call):
             return self._whole(self._made(node, frame))
         for earlier in self.history.before(node, frame):
@@ -110,6 +125,10 @@ class _Search:
                 return self._whole(found)
         if self.world.budget.left < 0 or self.history.left <= 0:
             return _both(Unknown("too many lines run before this one"))
+        if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call):
+            return self._whole(self._made(self.model.node, self.model.frame))
+        if isinstance(self.model, Built) and isinstance(self.model.what, Class):
+            return self._whole(_built(self.world, self.model, frame, self.depth))
         return self._whole(_unseen(self.model))
 
     def _whole(self, found: Storage | Unknown | Weights) -> Weights:
@@ -122,34 +141,41 @@ class _Search:
             return Weights(mixed, self.trained or mixed)
         return Weights(every, trained)
 
-    def _concerns(self, call: ast.Call, frame: Frame) -> bool:
+    def _concerns(self, world: World, call: ast.Call, frame: Frame) -> bool:
         if call is getattr(self.model, "node", None):
             return True
         word = last(call.func)
         if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
-            return _may_cast(call) and self._role(call.func.value, frame) != ""
+            return _may_cast(call) and self._role(world, call.func.value, frame) != ""
+        if isinstance(call.func, ast.Attribute) and word in precision.ADAPTERS:
+            return self._role(world, call.func.value, frame) != ""
         if word in precision.TRAINED_CASTS or word in precision.PREPARERS:
-            return any(self._is_in(each, frame) for each in _given(call))
+            return any(self._is_in(world, each, frame) for each in _given(call))
+        replaced = _replaced_part(frame.module, call)
+        if replaced is not None:
+            return self._is_model(world.evaluate(replaced, frame)) and _is_layer(world.evaluate(call, frame))
         return False
 
-    def _is_in(self, node: ast.expr, frame: Frame) -> bool:
+    def _is_in(self, world: World, node: ast.expr, frame: Frame) -> bool:
         """Whether an argument is the model, or a list that holds it."""
         parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-        return any(self._is_model(self.world.evaluate(each, frame)) for each in parts)
+        return any(self._is_model(world.evaluate(each, frame)) for each in parts)
 
     def _is_model(self, thing: Thing) -> bool:
         return same(thing, self.model)
 
-    def _role(self, node: ast.expr, frame: Frame) -> str:
+    def _role(self, world: World, node: ast.expr, frame: Frame) -> str:
         """What an expression stands for: the whole model, one of its parts, or neither."""
-        thing = self.world.evaluate(node, frame)
-        if self._is_model(thing) or any(same(thing, each) for each in self.history.receivers):
+        if any(last(each.func) == "deepcopy" for each in ast.walk(node) if isinstance(each, ast.Call)):
+            return ""
+        thing = world.evaluate(node, frame)
+        if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
             return "whole"
         each = node
         while isinstance(each, ast.Attribute | ast.Subscript | ast.Call):
             called = isinstance(each, ast.Call)
             each = each.func if isinstance(each, ast.Call) else each.value
-            inner = self.world.evaluate(each, frame)
+            inner = world.evaluate(each, frame)
             if called and (isinstance(inner, Built) or self._is_model(inner)):
                 return ""  # What a module puts out is no part of it.
             if self._is_model(inner):
@@ -171,6 +197,12 @@ class _Search:
             return None
         if word in precision.PREPARERS:
             return self._prepared(node, frame)
+        if word in precision.ADAPTERS:
+            self.trained = self.trained or Unknown("in which format PEFT makes adapters depends on its version")
+            return None
+        if _replaced_part(frame.module, node) is not None and not is_cast(node):
+            self.parts.append((frame.step(node), Dtype.FLOAT32))
+            return None
         return self._cast(node, frame)
 
     def _cast(self, call: ast.Call, frame: Frame) -> Storage | Unknown | None:
@@ -180,18 +212,33 @@ class _Search:
         found = cast(self.world, call, frame)
         if found is None:
             return None
-        if self._role(call.func.value, frame) == "whole":
-            return found
+        if self._role(self.world, call.func.value, frame) == "whole":
+            return COPIED if self._is_copied(call, frame) else found
         self.parts.append((frame.step(call), found.dtype if isinstance(found, Storage) else None))
         return None
+
+    def _is_copied(self, cast: ast.Call, frame: Frame) -> bool:
+        """Whether the file that casts has copied the model before: both go by one identity here."""
+        module = frame.module
+        for node in module.loads.get("deepcopy", ()):
+            call = module.parents.get(node)
+            if not (isinstance(call, ast.Call) and call.func is node and call.args):
+                continue
+            own = module.scope(call) is module.scope(cast)
+            if own and call.lineno > cast.lineno:
+                continue
+            home = frame if own else self.world.open_frame(module, call)
+            if self._is_model(self.world.evaluate(call.args[0], home)):
+                return True
+        return False
 
     def _loop(self, loop: ast.For, frame: Frame) -> Storage | Unknown | None:
         """``for p in model.parameters(): p.data = p.data.half()``."""
         over = loop.iter
         if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ELEMENTS):
             return None
-        casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and _is_cast(call)]
-        role = self._role(over.func.value, frame) if casts else ""
+        casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and is_cast(call)]
+        role = self._role(self.world, over.func.value, frame) if casts else ""
         if not role:
             return None
         step = frame.step(statement_of(frame.module, casts[0]))
@@ -225,14 +272,29 @@ def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unkno
     return _stored(world, given, call, frame) if given is not None else _plain(Dtype.FLOAT32, frame, call)
 
 
-def says(module: Module, node: ast.AST) -> bool:
-    """Whether the lines of a node hold a word of a cast, or call anything that may hold one."""
-    known = module.kept.get(("casts", node))
-    if not isinstance(known, bool):
-        first, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-        known = any(isinstance(each, ast.Call) for each in ast.walk(node)) and first <= end
-        module.kept["casts", node] = known
-    return known
+def _replaced_part(module: Module, call: ast.Call) -> ast.expr | None:
+    """``model.head = nn.Linear(...)``: the model whose part a call replaces."""
+    holder = module.parents.get(call)
+    while isinstance(holder, ast.Attribute | ast.Call):
+        holder = module.parents.get(holder)
+    match holder:
+        case ast.Assign(targets=[ast.Attribute(value=owner)]):
+            return owner
+    return None
+
+
+def _is_layer(thing: Thing) -> bool:
+    return isinstance(thing, Built) and isinstance(thing.what, External) and thing.what.name.startswith("torch.nn.")
+
+
+def may_be_short(world: World) -> bool:
+    """Whether any line of the project could name another format than PyTorch's own."""
+    return any(world.workspace.says(word) for word in (*precision.SHORT_WORDS, *WIDE))
+
+
+def _is_loaded(model: Built | Opaque) -> bool:
+    """Whether a library loads it, in a format that the checkpoint may decide."""
+    return isinstance(model.node, ast.Call) and last(model.node.func) in precision.LOADS
 
 
 def same(one: Thing, other: Thing) -> bool:
@@ -265,7 +327,7 @@ def _given(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def _is_cast(call: ast.Call) -> bool:
+def is_cast(call: ast.Call) -> bool:
     word = last(call.func)
     is_one = word in precision.CASTS or word in precision.OPEN_CASTS
     return isinstance(call.func, ast.Attribute) and is_one and _may_cast(call)
@@ -327,7 +389,7 @@ def by_engine(world: World, engine: Thing) -> Storage | Unknown | None:
         return Unknown("the precision of the engine is open", "precision") if not _is_number(value) else None
     name = precision.TRUE_PRECISIONS.get(str(value.value))
     step = engine.frame.step(engine.node)  # type: ignore[arg-type]
-    return Storage(Dtype(name), (step,), value.assumed) if name else None
+    return Storage(Dtype(name), (step,), value.assumed, step.where) if name else None
 
 
 def _is_number(value: Thing) -> bool:
@@ -342,8 +404,9 @@ def made(world: World, model: Thing, call: ast.Call, frame: Frame, depth: int = 
         return found or weights(world, world.evaluate(call.func.value, frame), call, frame)
     if word in precision.ADAPTING and call.args:
         return _adapted(world, call, frame)
-    if word in precision.LOADS:
-        return _loaded(world, call, frame)
+    if word in precision.LOADS and isinstance(call.func, ast.Attribute):
+        adapts = last(call.func.value).startswith("Peft") and bool(call.args)
+        return _adapted(world, call, frame) if adapts else _loaded(world, call, frame)
     if word in precision.KBIT:
         return Unknown("the weights are quantised")
     if isinstance(model, Built):
@@ -444,7 +507,18 @@ def _held(world: World, model: Built) -> list[tuple[Thing, Frame]]:
 
 
 def _of_project(world: World, model: Built, depth: int) -> Storage | Unknown:
-    """A module of the project: what its ``__init__`` puts into its attributes."""
+    """A module of the project: what its ``__init__`` puts into its attributes.
+
+    On a path of its own first: where nothing is short there, its tests are no forks.
+    """
+    if depth:
+        return _composed(world, model, depth)
+    quiet = quietly(world, lambda inner: _composed(inner, model, depth))
+    is_short = isinstance(quiet, Storage) and quiet.dtype.is_short
+    return quiet if quiet is not None and not is_short else _composed(world, model, depth)
+
+
+def _composed(world: World, model: Built, depth: int) -> Storage | Unknown:
     assert isinstance(model.what, Class), "a class of the project"
     whole = _Search(world, model, depth + 1).inside()
     if whole is not None:
@@ -456,7 +530,8 @@ def _of_project(world: World, model: Built, depth: int) -> Storage | Unknown:
         for node in ast.walk(function):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
-                    parts.append((world.attribute(model, target.attr), frame))
+                    with suppress(Impossible):  # Another arm makes it.
+                        parts.append((world.attribute(model, target.attr), frame))
     return _together(world, model, parts, depth)
 
 
@@ -466,7 +541,7 @@ def _together(world: World, model: Built, parts: list[tuple[Thing, Frame]], dept
     for part, frame in parts:
         if not _may_be_module(world, part):
             continue
-        each = _Search(world, part, depth + 1, owner=model).in_parts(frame)
+        each = _Search(world, part, depth + 1, holders=(model,)).in_parts(frame)
         if isinstance(each, Unknown):
             return each
         if found is not None and each.dtype is not found.dtype:

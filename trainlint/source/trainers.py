@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from trainlint.facts import Device, Dtype, Storage
 from trainlint.knowledge.precision import TRUE_PRECISIONS
 from trainlint.source import callers, objects
-from trainlint.source.things import Class, Constant, External, Frame, Opaque
+from trainlint.source.reach import leads
+from trainlint.source.things import Class, Constant, External, Frame, Opaque, Thing
 from trainlint.source.world import World
 from trainlint.value import Integer, Step, Unknown
 
@@ -61,7 +62,8 @@ def _is_module(world: World, cls: Class) -> bool:
 def _trainers(world: World, near: str) -> Iterator[tuple[ast.Call, Frame]]:
     """The calls that make a trainer of Lightning."""
     for module in world.workspace.mentions("Trainer", near):
-        for node in () if module.is_test else module.loads.get("Trainer", ()):
+        makes = not module.is_test and "Trainer" in module.loads and leads(world, module, near)
+        for node in module.loads["Trainer"] if makes else ():
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 frame = world.open_frame(module, call)
@@ -72,14 +74,16 @@ def _trainers(world: World, near: str) -> Iterator[tuple[ast.Call, Frame]]:
 
 def _told(world: World, call: ast.Call, frame: Frame) -> Precision | Unknown:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
-    step, quiet = frame.step(call), world.apart()
+    step = frame.step(call)
     if "precision" not in named:
         is_hidden = None in named
         return Unknown("the precision of the trainer is open", "precision") if is_hidden else _plain(step, call)
-    value = quiet.evaluate(named["precision"], frame)
+    value = world.evaluate(named["precision"], frame)
     text = str(value.value) if isinstance(value, Constant) else str(value) if isinstance(value, Integer) else ""
-    on_cpu = "accelerator" in named and _is_cpu(quiet.evaluate(named["accelerator"], frame))
+    on_cpu = "accelerator" in named and _is_cpu(world.evaluate(named["accelerator"], frame))
     device = Device.CPU if on_cpu else Device.CUDA
+    if "strategy" in named and not _is_light(world.evaluate(named["strategy"], frame)):
+        return Unknown("what the strategy of the trainer casts is not followed", "strategy")
     if text in MIXED:
         return Precision(None, Dtype(MIXED[text]), device, step, call)
     if text in TRUE_PRECISIONS or text in PLAIN:
@@ -88,9 +92,14 @@ def _told(world: World, call: ast.Call, frame: Frame) -> Precision | Unknown:
     return Unknown(f"the precision of the trainer: {why}", "precision")
 
 
+def _is_light(strategy: Thing) -> bool:
+    """Whether a strategy leaves formats alone: those of DeepSpeed and FSDP cast by rules of their own."""
+    return isinstance(strategy, Constant) and not any(word in str(strategy.value) for word in ("deepspeed", "fsdp"))
+
+
 def _plain(step: Step, call: ast.Call) -> Precision:
     return Precision(None, None, Device.CUDA, step, call)
 
 
-def _is_cpu(thing: object) -> bool:
+def _is_cpu(thing: Thing) -> bool:
     return isinstance(thing, Constant) and thing.value == "cpu"

@@ -146,8 +146,6 @@ class Workspace:
                 return self._writing(first, second)
             case Kind.HOLDS:
                 return [second] if self._holds(second, first) else []
-            case Kind.SAID:
-                return self._holding(first)[:1]
             case Kind.FIND:
                 return self._places(first, second)
             case Kind.WEB:
@@ -182,6 +180,10 @@ class Workspace:
     def _with_both(self, word: str, other: str) -> list[str]:
         second = set(self._holding(other))
         return [path for path in self._holding(word) if path in second][:MOST_FILES]
+
+    def says(self, word: str) -> bool:
+        """Whether any file holds a word, by its bytes alone."""
+        return bool(self._asked(Query(Kind.BOTH, (word, word))))
 
     def changing(self, word: str, home: str) -> Iterator[Module]:
         """The modules that may write into a container which they know by this name, from a module called ``home``."""
@@ -221,10 +223,6 @@ class Workspace:
     def holds(self, path: str, word: str) -> bool:
         """Whether the text of a file holds a word."""
         return bool(self._asked(Query(Kind.HOLDS, (word, path))))
-
-    def said(self, word: str) -> bool:
-        """Whether the text of any file holds a word."""
-        return bool(self._asked(Query(Kind.SAID, (word, ""))))
 
     def _holds(self, path: str, word: str) -> bool:
         if word not in self._held:

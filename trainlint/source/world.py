@@ -244,6 +244,16 @@ class World(ABC):
         return Frame(module, scope, None, None, outer, self.workspace.number("open", id(scope)))
 
 
+def quietly(world: World, ask: Callable[[World], T]) -> T | None:
+    """The first answer to a question on a path of its own, whose tests are no forks of this one.
+
+    None where that path cannot be.
+    """
+    with suppress(Impossible):
+        return ask(world.beneath(Path()))
+    return None
+
+
 def worlds(
     make: Callable[[Path], World], run: Callable[[World], T], most: int = MOST_WORLDS
 ) -> Iterator[tuple[T, Path]]:

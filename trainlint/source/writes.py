@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from trainlint.source.summary import ANY_KEY, Module, dotted
-from trainlint.source.things import Built, Class, Thing
+from trainlint.source.things import Built, Class, Items, Thing
 from trainlint.source.world import Budget, Impossible, Path, World
 
 FEW_STEPS = 800
@@ -64,8 +64,49 @@ def by_any_name(world: World, classes: tuple[Class, ...]) -> tuple[Write, ...]:
             for target, statement in attribute_writes(module).get(ANY_KEY, ())
             if _concerns(world, module, target, nodes)
         )
+        others = tuple(each for each in _through_parameters(world) if each[2] & nodes)
+        known = (*known, *((module, statement) for module, statement, _ in others if (module, statement) not in known))
         world.workspace.answers[key] = known
     return known
+
+
+def _through_parameters(world: World) -> tuple[tuple[Module, ast.stmt, frozenset[ast.ClassDef]], ...]:
+    """The functions that write any attribute of what they are given: the statement, and the classes that are passed."""
+    key = ("written through parameters",)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        world.workspace.answers[key] = ()
+        known = tuple(
+            (module, statement, _passed(world, module, target))
+            for module in world.workspace.mentions_both("setattr(", "setattr(")
+            for target, statement in attribute_writes(module).get(ANY_KEY, ())
+            if isinstance(target, ast.Name)
+        )
+        world.workspace.answers[key] = known
+    return known
+
+
+def _passed(world: World, module: Module, target: ast.Name) -> frozenset[ast.ClassDef]:
+    """The classes whose objects the calls of a function pass as one of its parameters, alone or in a tuple."""
+    scope = module.scope(target)
+    places = [place.arg for place in scope.args.args] if isinstance(scope, FunctionDef) else []
+    if target.id not in places or not isinstance(scope, FunctionDef) or target.id == "self":
+        return frozenset()
+    found: set[ast.ClassDef] = set()
+    for other in world.workspace.mentions(scope.name, module.path):
+        for node in other.loads.get(scope.name, ()) if not other.is_test else ():
+            call = other.parents.get(node)
+            if isinstance(call, ast.Call) and call.func is node and len(call.args) > places.index(target.id):
+                given = call.args[places.index(target.id)]
+                found |= _classes(world, world.apart().evaluate(given, world.open_frame(other, given)))
+    return frozenset(found)
+
+
+def _classes(world: World, thing: Thing) -> set[ast.ClassDef]:
+    if isinstance(thing, Items):
+        return {each for part in thing.elements for each in _classes(world, world.apart().force(part))}
+    cls = _class(thing)
+    return {cls} if cls is not None else set()
 
 
 def _outside(world: World, classes: tuple[Class, ...], name: str) -> Iterator[Write]:

@@ -7,6 +7,6 @@ path that leads to the site.
 Each family has a folder, whose table says what is done there in words.
 """
 
-from trainlint.source.linkers import copies, targets, upcasts
+from trainlint.source.linkers import copies, precision, selection, targets, upcasts
 
-LINKERS = (*targets.LINKERS, *upcasts.LINKERS, *copies.LINKERS)
+LINKERS = (*targets.LINKERS, *upcasts.LINKERS, *copies.LINKERS, *selection.LINKERS, *precision.LINKERS)

@@ -8,10 +8,10 @@ module here and a folder of the same name in ``linkers``.
 
 from __future__ import annotations
 
-from trainlint.source.sift import copies, targets, upcasts
+from trainlint.source.sift import copies, precision, selection, targets, upcasts
 from trainlint.source.text import UTF_16, Fault, encoding
 
-KINDS = (*targets.KINDS, *upcasts.KINDS, *copies.KINDS)
+KINDS = (*targets.KINDS, *upcasts.KINDS, *copies.KINDS, *selection.KINDS, *precision.KINDS)
 """One condition for each kind of site, the likeliest first."""
 
 

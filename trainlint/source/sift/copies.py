@@ -27,10 +27,24 @@ def keeps(data: bytes) -> bool:
     """Whether weights may be put aside that a model goes on changing."""
     if RENAMED.search(data):
         return True
-    if b".state_dict(" in data and (b".append(" in data or STORED.search(data)):
+    if b".state_dict(" in data and (b".append(" in data or b".load_state_dict(" in data or STORED.search(data)):
         return True
     return holds(data, HANDED_OUT) and CHOSEN.search(data) is not None
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (keeps,)
+AVERAGES = (b"AveragedModel", b"ModelEma", b"EMAModel", b"ExponentialMovingAverage", b"ema_pytorch")
+UPDATES = re.compile(
+    rb"\.mul_\([^()\n]+\)[\s\\]*\.add_\(|\blerp_?\(|_foreach_lerp_\(|\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*|\*\s*\(\s*1(?:\.0?)?\s*-"
+)
+"""One tensor is moved towards another by a part of the way."""
+
+WEIGHTS = (b"parameters()", b"state_dict()", b"shadow", b"params")
+
+
+def averages(data: bytes) -> bool:
+    """Whether an average of weights may be made or updated."""
+    return holds(data, AVERAGES) or (holds(data, WEIGHTS) and UPDATES.search(data) is not None)
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (keeps, averages)
 """One condition for each kind of site, the likeliest first."""

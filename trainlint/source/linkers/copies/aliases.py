@@ -159,7 +159,8 @@ def assigned(world: World, module: Module, node: ast.Name) -> ast.expr | None:
 def _named(world: World, module: Module, node: ast.Name, depth: int) -> Shared | None:
     value = assigned(world, module, node)
     if value is not None:
-        return shared(world, module, value, depth)
+        found = shared(world, module, value, depth)
+        return _rewritten(module, node, found) if found else None
     function = module.scope(node)
     places = [each.arg for each in parameters(function)] if isinstance(function, FunctionDef) else []
     if node.id not in places or _is_bound(module, function, node.id):
@@ -171,6 +172,19 @@ def _named(world: World, module: Module, node: ast.Name, depth: int) -> Shared |
         if found:
             return replace(found, through=(*found.through, caller))
     return None
+
+
+def _rewritten(module: Module, node: ast.Name, found: Shared) -> Shared | None:
+    """The tensors that a dictionary holds once its entries were written over one by one before it is read."""
+    for each in ast.walk(module.scope(node)):
+        match each:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=node.id))], value=value):
+                names = [name.id for name in ast.walk(value) if isinstance(name, ast.Name)]
+                sharing = _same_tensor(value, names[0]) if len(names) == 1 else None
+                if sharing is None:
+                    return None
+                found = found.dressed(_chain(value), sharing)
+    return found
 
 
 def _is_bound(module: Module, function: ast.AST, name: str) -> bool:
@@ -207,8 +221,12 @@ def _comprehended(world: World, module: Module, value: ast.expr, over: ast.compr
     sharing = _same_tensor(value, names[-1]) if names else None
     if found is None or sharing is None:
         return None
-    by = "".join(f".{each}()" for each in _methods(value) if each in ON_CPU | {"to", "detach"})
-    return found.dressed(by or "a new container", sharing)
+    return found.dressed(_chain(value) or "a new container", sharing)
+
+
+def _chain(value: ast.expr) -> str:
+    """The methods of a tensor that look as if they copied."""
+    return "".join(f".{each}()" for each in _methods(value) if each in ON_CPU | {"to", "detach"})
 
 
 def _handed_out(world: World, module: Module, node: ast.expr) -> Shared | None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trainlint.facts import KeptWeights, Sharing
 from trainlint.source import callers
 from trainlint.source.binding import parameters
-from trainlint.source.linkers.copies import aliases, devices, rounds, uses
+from trainlint.source.linkers.copies import aliases, devices, resets, rounds, uses
 from trainlint.source.linkers.copies.aliases import Shared, shared
 from trainlint.source.linkers.copies.training import function_of
 from trainlint.source.linkers.site import Site
@@ -22,6 +23,7 @@ from trainlint.source.sift.copies import RENAMED, keeps
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Built, Class, External
 from trainlint.source.world import World
+from trainlint.value import Step
 
 HANDS_OUT = ("state_dict", *sorted(aliases.HANDED_OUT))
 BEST = re.compile(r"best|optimal|snapshot|backup|champion|winner|kept|saved", re.IGNORECASE)
@@ -62,10 +64,20 @@ def _kept(world: World, module: Module, node: ast.AST, depth: int) -> Iterator[S
         node = parent
     if isinstance(node, ast.Assign | ast.AnnAssign):
         yield Site(node, module)
+        yield from _under_its_name(world, module, node, depth)
     function = module.scope(node)
     if isinstance(node, ast.Return) and isinstance(function, aliases.FunctionDef) and depth < DEEPEST:
         for caller in callers.callers_of(world, module, function):
             yield from _kept(world, caller.module, caller.node, depth + 1)
+
+
+def _under_its_name(world: World, module: Module, node: ast.Assign | ast.AnnAssign, depth: int) -> Iterator[Site]:
+    """Where a variable hands on what it was given."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) if depth < DEEPEST:
+            for read in module.loads.get(name, ()):
+                if isinstance(read, ast.Name) and module.scope(read) is module.scope(node):
+                    yield from _kept(world, module, read, depth + 1)
 
 
 def _is_container(func: ast.expr) -> bool:
@@ -160,16 +172,32 @@ def _judged(world: World, site: Site, aside: uses.Aside, found: Shared) -> Itera
     place = rounds.Place(aside.module, aside.statement, model)
     going = rounds.going_on(world, place, found.through)
     if going is None or not _is_choice(aside, going, found):
+        yield from _restarted(world, aside, found)
         return
     around = going.around if going.home is aside.module else None
     step = uses.used(world, aside, around)
     if step is None or (found.sharing is Sharing.ITSELF and uses.is_restored(aside, around, model)):
         return
+    yield _fact(world, aside, found, going, step)
+
+
+def _restarted(world: World, aside: uses.Aside, found: Shared) -> Iterator[KeptWeights]:
+    """The weights of the start, loaded again into the model whose tensors they are."""
+    if found.sharing is Sharing.ITSELF or found.through:
+        return
+    answer = resets.again(world, aside, ast.unparse(found.model))
+    if answer is not None:
+        work, step = answer
+        going = rounds.Going(work.steps, work.certain, (), aside.module, None)
+        yield replace(_fact(world, aside, found, going, step), restarts=True)
+
+
+def _fact(world: World, aside: uses.Aside, found: Shared, going: rounds.Going, step: Step) -> KeptWeights:
     cpu = devices.on_cpu(world, found.module, found.model) if found.sharing is Sharing.ON_CPU else None
     span = aside.module.span(aside.statement)
-    yield KeptWeights(
-        span, span, None, (), (), kept=aside.spelling, model=model, shares=found.sharing, by=found.by,
-        condition=going.tests, trained=going.steps, used=step, certain=going.certain, on_cpu=cpu,
+    return KeptWeights(
+        span, span, None, (), (), kept=aside.spelling, model=ast.unparse(found.model), shares=found.sharing,
+        by=found.by, condition=going.tests, trained=going.steps, used=step, certain=going.certain, on_cpu=cpu,
     )  # fmt: skip
 
 
@@ -180,8 +208,9 @@ def _is_choice(aside: uses.Aside, going: rounds.Going, found: Shared) -> bool:
     if not going.tests:
         return False
     if going.around is None or not going.certain:
-        says_so = BEST.search(aside.spelling) is not None
-        return says_so and (found.sharing is not Sharing.ITSELF or _is_keeper(aside))
+        if found.sharing is Sharing.ITSELF:
+            return BEST.search(aside.spelling) is not None and _is_keeper(aside)
+        return BEST.search(aside.spelling) is not None or _is_keeper(aside)
     return True
 
 

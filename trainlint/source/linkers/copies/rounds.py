@@ -61,6 +61,8 @@ class Place:
 def going_on(world: World, place: Place, through: tuple[callers.Caller, ...] = (), depth: int = 0) -> Going | None:
     """The loop that goes on training the model; None where there is none, ``around`` None where it is not seen."""
     module = place.module
+    if isinstance(module.scope(place.node), ast.Lambda) and not through:
+        return Going(UNSEEN, False, place.tests, module, None)
     child: ast.AST = statement(module, place.node)
     keeping = child
     broken, parent = False, module.parents.get(child)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
 from trainlint.knowledge import torch
-from trainlint.source import computing, regions
+from trainlint.source import computing, regions, widening
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -25,7 +25,7 @@ from trainlint.source.linkers.site import (
 )
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
-from trainlint.source.things import Constant, Format, Frame, Tensor, Thing, Thunk
+from trainlint.source.things import Cast, Constant, Format, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
 
@@ -59,11 +59,17 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     if known is None or _is_construction(known) or not trains(site.module, site.call):
         return
     given = passed(known, 0, ("input",))
-    if not computing.mentioned(world) and not may_be_spatial(site):
-        yield _fact(site, known, _spelling(known), PLAIN)
-        return
+    if not may_be_spatial(site):
+        cast = _in_sight(given, known)
+        if cast is not None and isinstance(cast.dtype, Dtype):
+            yield _fact(site, known, _spelling(known), Storage(cast.dtype, cast.steps))
+            return
+        if not computing.mentioned(world):
+            yield _fact(site, known, _spelling(known), PLAIN)
+            return
     thing = world.force(given) if isinstance(given, Thunk) else given or Unknown("the input is not passed")
-    yield judged(world, site, frame, known, thing)
+    if regions.trained(world, site.call, frame):
+        yield judged(world, site, frame, known, thing)
 
 
 def judged(world: World, site: Site, frame: Frame, known: Applied, thing: Thing) -> LossArithmetic:
@@ -133,6 +139,14 @@ def _computed(
         return spelling, NOT_SOFTENED, place
     is_log = thing.activation.name.startswith("the log of ")
     return Spelling.LOGARITHM if is_log else spelling, soft.format, (soft.node, soft.frame)
+
+
+def _in_sight(given: Thunk | Unknown | None, known: Applied) -> Cast | None:
+    """The cast by which the sum of a loss is computed in 32 bits, where it stands in plain sight."""
+    if not isinstance(given, Thunk) or given.known is not None:
+        return None
+    find = widening.softened if known.name in PICKING else widening.cast
+    return find(given.frame.module, given.node)
 
 
 def _spelling(known: Applied) -> Spelling:

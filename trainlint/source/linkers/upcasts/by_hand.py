@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from trainlint.facts import LossArithmetic, Spelling
-from trainlint.source import computing
+from trainlint.facts import Dtype, LossArithmetic, Spelling, Storage
+from trainlint.source import computing, regions, widening
 from trainlint.source.linkers.site import Site, call_of, standing, trains
 from trainlint.source.linkers.targets.own_losses import CALLED, PICKS
 from trainlint.source.linkers.upcasts.arithmetic import PLAIN, is_plain, logits_of, placed
@@ -39,6 +40,10 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     scores = _scores(site.call)
     if scores is None:
         return
+    cast = widening.cast(site.module, scores)
+    if cast is not None and isinstance(cast.dtype, Dtype):
+        yield replace(fact, logits=Storage(cast.dtype, cast.steps))
+        return
     if not computing.mentioned(world):
         yield fact
         return
@@ -46,7 +51,9 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     soft = world.evaluate(site.call, frame) if spelling is Spelling.SEPARATE else None
     format = soft.softened.format if isinstance(soft, Tensor) and soft.softened else getattr(thing, "format", None)
     logits = logits_of(world, site, format, thing)
-    fact = LossArithmetic(site.span, site.span, None, (), (), scope.name, spelling, logits)
+    fact = replace(fact, logits=logits)
+    if not regions.trained(world, site.call, frame):
+        return
     yield fact if is_plain(logits) else placed(world, fact, site, (site.call, frame))
 
 

@@ -1,0 +1,74 @@
+"""TL507: a model goes on training in evaluation mode.
+
+``model.eval()`` before a validation switches dropout off and freezes the statistics of batch normalization. Where
+nothing calls ``model.train()`` afterwards, every later step trains a model without dropout on statistics that no
+longer follow the data. Nothing fails, and the training loss even looks better.
+
+A run under `trainlint probe` sees it: the model took steps in training mode, was told to evaluate, and took all its
+further steps so.
+
+To fix it, call ``model.train()`` at the start of every epoch, in front of the loop over the batches.
+
+Bad:
+
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1), nn.Linear(8, 4))
+    optimizer = torch.optim.AdamW(model.parameters())
+    inputs, targets = torch.randn(16, 8), torch.arange(16) % 4
+    model.train()
+    for epoch in range(4):
+        for _ in range(10):
+            loss = F.cross_entropy(model(inputs), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            model(inputs).argmax(1)
+
+Good:
+
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1), nn.Linear(8, 4))
+    optimizer = torch.optim.AdamW(model.parameters())
+    inputs, targets = torch.randn(16, 8), torch.arange(16) % 4
+    for epoch in range(4):
+        model.train()
+        for _ in range(10):
+            loss = F.cross_entropy(model(inputs), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            model(inputs).argmax(1)
+
+Severity. An error: the mode was seen at the steps themselves.
+
+Silent for a model that was never in training mode, which may be on purpose, for one without a layer that acts
+otherwise then, for parts of a model, and for fewer than 20 steps.
+"""
+
+from collections.abc import Iterator
+
+from trainlint import Finding, Step, StuckEval, rule
+
+
+@rule("TL507")
+def stuck_in_eval(model: StuckEval) -> Iterator[Finding]:
+    """Flag a model that is optimized in evaluation mode once it was evaluated."""
+    yield Finding(
+        model.argument,
+        f"{model.module} was put into evaluation mode after {model.before} steps and took {model.steps} more so",
+        f"{' and '.join(model.layers)} no longer {'act' if len(model.layers) > 1 else 'acts'} as in training",
+        (Step(f"{model.steps} steps in evaluation mode", model.optimizer),),
+        "call train() again before the next step",
+    )

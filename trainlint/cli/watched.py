@@ -1,0 +1,49 @@
+"""``trainlint probe run``: a command in, its own output and a report on its training out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from trainlint.cli import UsageError
+from trainlint.cli.options import Said
+from trainlint.cli.recorded import form, tell
+from trainlint.probe import launch
+
+
+def run(arguments: tuple[str, ...], said: Said) -> int:
+    """Run the command under watch and report; a command that fails keeps its own status."""
+    if not arguments or arguments in {("--",), ("-m",)}:
+        raise UsageError("which script? as in: trainlint probe run train.py")
+    form(said)
+    settings = {name: _number(said, name) for name in ("every", "steps") if name in said}
+    if "report" in said:
+        return _watched(arguments, settings, Path(said["report"][-1]), said)
+    with tempfile.TemporaryDirectory(prefix="trainlint-probe-") as folder:
+        return _watched(arguments, settings, Path(folder), said)
+
+
+def _watched(arguments: tuple[str, ...], settings: dict[str, int], folder: Path, said: Said) -> int:
+    try:
+        launch.prepare(folder)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}: nothing was run") from error
+    # What is meant for programs must be alone on the standard output.
+    apart = "output" not in said and form(said) in {"json", "sarif"}
+    sys.stdout.flush()
+    environment = launch.environment(os.environ, settings, folder)
+    try:
+        status = launch.run(launch.command(arguments), environment, sys.stderr if apart else None)
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
+    found = tell(folder, said)
+    return status or found
+
+
+def _number(said: Said, name: str) -> int:
+    value = said[name][-1]
+    if not value.isdecimal() or not int(value):
+        raise UsageError(f"--{name} must be a whole number from 1 on, not {value!r}")
+    return int(value)
