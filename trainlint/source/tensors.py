@@ -220,6 +220,8 @@ def _written_out(world: World, name: str, first: Thing, given: Arguments, node: 
         return _filled(world, base, fill, node, frame, last) if fill else base.but(fills=(*base.fills, zero))
     if name in ("torch.randint", "torch.randint_like"):
         return _drawn(world, given)
+    if name == "torch.arange":
+        return _counted(world, given)
     return None
 
 
@@ -320,6 +322,17 @@ def _drawn(world: World, given: Arguments) -> Tensor:
     if isinstance(low, Unknown) or isinstance(high, Unknown):
         return Tensor()
     return Tensor(lowest=low, highest=high - Integer.exact(1), drawn=True)
+
+
+def _counted(world: World, given: Arguments) -> Tensor:
+    """``arange(stop)`` and ``arange(start, stop)``: every number from the first on."""
+    ends = [world.integer(world.force(each)) for each in given.positional]
+    start = ends[0] if len(ends) > 1 else Integer.exact(0)
+    if len(ends) not in (1, 2) or isinstance(start, Unknown) or {"start", "end", "step"} & set(given.keywords):
+        return Tensor()
+    stop = ends[-1]
+    highest = None if isinstance(stop, Unknown) else stop - Integer.exact(1)
+    return Tensor(lowest=start, highest=highest, ascending=True)
 
 
 def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame, how: str) -> Tensor:

@@ -407,6 +407,8 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     given = deciding(applied, "blank")
     blank = number_of(world, given, Integer.exact(0))
     layer = layer_of(world, passed(applied, 0, ("log_probs",)))
+    spared = _spares(world, passed(applied, 1, ("targets",)), blank)
+    job = None if spared else job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span)
     return CtcLoss(
         call=site.module.span(site.call),
         argument=place_of(given, applied, site),
@@ -417,8 +419,25 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span), layer, blank),
+        job=_blank(job, layer, blank),
+        is_settled=spared,
     )
+
+
+def _spares(world: World, target: Thunk | Unknown | None, blank: Integer | Unknown) -> bool:
+    """Whether the targets are seen to count from above the blank: then it is none of them, whatever the layer."""
+    if not isinstance(target, Thunk) or isinstance(blank, Unknown):
+        return False
+    things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(target), MOST_BENEATH)]
+    return bool(things) and all(
+        isinstance(thing, Tensor) and thing.lowest is not None and not thing.drawn and _is_above(thing.lowest, blank)
+        for thing in things
+    )
+
+
+def _is_above(number: Integer, other: Integer) -> bool:
+    least = (number - other).minimum
+    return least is not None and least > 0
 
 
 def _blank(job: Job | Unknown | None, layer: Layer | Unknown, index: Integer | Unknown) -> Job | Unknown | None:
@@ -544,8 +563,10 @@ def job_of(
 
 def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:
     """The construction of the wrapper whose own default gave a number."""
+    if world.narrow or isinstance(number, Unknown) or not number.evidence:
+        return None
     owner, receiver = callers.owner(world, frame)
-    if owner is None or isinstance(number, Unknown) or not isinstance(receiver, Built) or receiver.arguments is None:
+    if owner is None or not isinstance(receiver, Built) or receiver.arguments is None:
         return None
     init = methods(receiver.what).get("__init__") if isinstance(receiver.what, Class) else None
     if init is None or not isinstance(receiver.what, Class):
