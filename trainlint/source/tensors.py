@@ -325,14 +325,14 @@ def _drawn(world: World, given: Arguments) -> Tensor:
 
 
 def _counted(world: World, given: Arguments) -> Tensor:
-    """``arange(stop)`` and ``arange(start, stop)``: every number from the first on."""
+    """``arange(stop)`` and ``arange(start, stop)``: every number from the first on; as data, a stand-in like drawn ones."""
     ends = [world.integer(world.force(each)) for each in given.positional]
     start = ends[0] if len(ends) > 1 else Integer.exact(0)
     if len(ends) not in (1, 2) or isinstance(start, Unknown) or {"start", "end", "step"} & set(given.keywords):
         return Tensor()
     stop = ends[-1]
     highest = None if isinstance(stop, Unknown) else stop - Integer.exact(1)
-    return Tensor(lowest=start, highest=highest, ascending=True)
+    return Tensor(lowest=start, highest=highest, drawn=True, ascending=True)
 
 
 def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame, how: str) -> Tensor:

@@ -429,10 +429,9 @@ def _spares(world: World, target: Thunk | Unknown | None, blank: Integer | Unkno
     if not isinstance(target, Thunk) or isinstance(blank, Unknown):
         return False
     things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(target), MOST_BENEATH)]
-    return bool(things) and all(
-        isinstance(thing, Tensor) and thing.lowest is not None and not thing.drawn and _is_above(thing.lowest, blank)
-        for thing in things
-    )
+    counted = [thing for thing in things if isinstance(thing, Tensor) and (thing.ascending or not thing.drawn)]
+    lowest = [thing.lowest for thing in counted if thing.lowest is not None]
+    return 0 < len(things) == len(lowest) and all(_is_above(each, blank) for each in lowest)
 
 
 def _is_above(number: Integer, other: Integer) -> bool:
