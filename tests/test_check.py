@@ -211,3 +211,12 @@ def test_only_files_that_were_asked_for_are_counted(tmp_path: Path) -> None:
     assert check(Request(("a.py",), str(tmp_path))).files_checked == 1
     assert check(Request((".",), str(tmp_path))).files_checked == 2
     assert check(Request((), str(tmp_path))).files_checked == 0
+
+
+def test_a_package_outside_of_the_working_directory_ends_where_its_repository_does(tmp_path: Path) -> None:
+    repo, elsewhere = tmp_path / "code" / "repo", tmp_path / "elsewhere"
+    (repo / ".git").mkdir(parents=True)
+    elsewhere.mkdir()
+    for folder in (repo, repo.parent):
+        (folder / "__init__.py").touch()
+    assert root_of(str(repo), str(elsewhere)) == str(repo)

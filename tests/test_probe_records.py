@@ -10,7 +10,7 @@ import pytest
 from trainlint.finding import Severity
 from trainlint.lint import lint
 from trainlint.probe.conclusions import facts, unobserved
-from trainlint.probe.merge import merged
+from trainlint.probe.merge import disagreements, merged
 from trainlint.probe.record import (
     BINS,
     GroupRecord,
@@ -201,3 +201,10 @@ def test_processes_are_added_up() -> None:
     assert (first.signal.live, sum(first.signal.margins)) == (200, 200)
     assert merged([one]) == replace(one, world=1)
     assert merged([]) == Record()
+
+
+def test_ranks_that_disagree_are_named() -> None:
+    one, other = record(loss()), replace(record(loss(-100)), rank=1)
+    assert list(disagreements([one, one])) == []
+    (told,) = disagreements([one, other])
+    assert told.endswith("train.py:12: rank 0 4 classes without 3; rank 1 4 classes without -100")

@@ -165,7 +165,7 @@ def root_of(path: str, folder: str) -> str:
     inside = start == folder or start.startswith(os.path.join(folder, ""))
     if not inside:
         return _outside_packages(start)
-    while start != folder and not any(os.path.exists(os.path.join(start, marker)) for marker in MARKERS):
+    while start != folder and not _is_top(start):
         start = os.path.dirname(start)
     return start
 
@@ -185,9 +185,13 @@ def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
 
 
 def _outside_packages(folder: str) -> str:
-    while os.path.exists(os.path.join(folder, "__init__.py")):
+    while os.path.exists(os.path.join(folder, "__init__.py")) and not _is_top(folder):
         folder = os.path.dirname(folder)
     return folder
+
+
+def _is_top(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS)
 
 
 def seen(scope: Scope, request: Request) -> Seen:

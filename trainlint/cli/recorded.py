@@ -18,7 +18,7 @@ from trainlint.config import ConfigError
 from trainlint.probe import launch
 from trainlint.probe.conclusions import facts, median, span, unobserved
 from trainlint.probe.measured import measured
-from trainlint.probe.merge import merged
+from trainlint.probe.merge import disagreements, merged
 from trainlint.probe.record import LossRecord, OptimizerRecord, Record
 from trainlint.report import Report, place, text
 from trainlint.report.table import table
@@ -49,6 +49,7 @@ def tell(folder: Path, said: Said) -> int:
     found, faults = launch.records(folder)
     record = merged(found)
     report = judged(record, said)
+    report = replace(report, unobserved=(*report.unobserved, *disagreements(found)))
     report = replace(report, faults=(*report.faults, *faults, *(f"the probe failed: {each}" for each in record.faults)))
     write(_rendered(report, record, said), said.get("output", ("",))[-1], choice(said, "color", COLOURS))
     for fault in report.faults:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeVar
@@ -13,6 +13,7 @@ from trainlint.probe.record import (
     LossRecord,
     ModeRecord,
     OptimizerRecord,
+    Place,
     Record,
     Rows,
     Sequences,
@@ -43,6 +44,24 @@ def merged(records: Sequence[Record]) -> Record:
         unseen=tuple(Unseen(what, why, times) for (what, why), times in unseen.items()),
         faults=tuple(dict.fromkeys(fault for record in records for fault in record.faults)),
     )
+
+
+def disagreements(records: Sequence[Record]) -> Iterator[str]:
+    """Losses that one rank was given otherwise than another: all should compute the same."""
+    seen: dict[Place, dict[int, set[tuple[int, int]]]] = {}
+    for record in records:
+        for loss in record.losses:
+            if loss.training.calls:
+                ranks = seen.setdefault(loss.place, {})
+                ranks.setdefault(record.rank, set()).add((loss.classes, loss.ignore_index))
+    for place, ranks in seen.items():
+        if len(set(map(frozenset, ranks.values()))) > 1:
+            told = "; ".join(f"rank {rank} {_named(given)}" for rank, given in sorted(ranks.items()))
+            yield f"ranks disagree on the loss at {place.path}:{place.row}: {told}"
+
+
+def _named(given: Iterable[tuple[int, int]]) -> str:
+    return " and ".join(f"{classes} classes without {ignored}" for classes, ignored in sorted(given))
 
 
 def _joined(each: Iterable[T], key: Callable[[T], Hashable], join: Callable[[T, T], T]) -> tuple[T, ...]:

@@ -40,6 +40,7 @@ STEPS = ("compute_loss", "training_step", "prediction_step")
 TRAINING = {"backward", "Trainer", "fit"}
 """What a file reads that trains."""
 
+OPTIMIZING = {"zero_grad", "optim", "configure_optimizers"}
 DECIDING = {"ignore", "pad", "padding", "blank", "eos", "criterion", "loss"}
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -242,6 +243,11 @@ def _ranked(callers: Iterable[Caller]) -> tuple[Caller, ...]:
 
 def _trains(module: Module) -> bool:
     return not TRAINING.isdisjoint(module.loads)
+
+
+def is_training(module: Module) -> bool:
+    """Whether a file shows that what it makes is trained, there or by a library's trainer."""
+    return _trains(module) or not OPTIMIZING.isdisjoint(module.loads) or not set(STEPS).isdisjoint(module.definitions)
 
 
 def _decides(call: ast.Call) -> bool:

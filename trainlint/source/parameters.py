@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
+from trainlint.source.casts import is_cast
 from trainlint.source.names import reaching, returns
-from trainlint.source.storage import is_cast
 from trainlint.source.summary import last
 from trainlint.source.things import Frame, Function, Thunk
 from trainlint.source.world import World

@@ -6,15 +6,15 @@ From the line backwards: the last cast decides, or the place where the model was
 from __future__ import annotations
 
 import ast
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
 from trainlint.knowledge.formats import WIDE
-from trainlint.source import builtin, dtypes, objects
+from trainlint.source import builtin, objects
 from trainlint.source.castings import says
+from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
 from trainlint.source.history import Earlier, History
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
@@ -29,7 +29,6 @@ from trainlint.source.things import (
     Opaque,
     Repeated,
     Thing,
-    Thunk,
 )  # fmt: skip
 from trainlint.source.world import Impossible, Path, World, quietly
 from trainlint.value import Step, Unknown
@@ -38,7 +37,6 @@ DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
 
 COPIED = Unknown("the model is copied, and which of the two is cast is not followed")
-DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
 ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
 """Methods that hand out the parts of a module one by one."""
 
@@ -146,7 +144,7 @@ class _Search:
             return True
         word = last(call.func)
         if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
-            return _may_cast(call) and self._role(world, call.func.value, frame) != ""
+            return may_cast(call) and self._role(world, call.func.value, frame) != ""
         if isinstance(call.func, ast.Attribute) and word in precision.ADAPTERS:
             return self._role(world, call.func.value, frame) != ""
         if word in precision.TRAINED_CASTS or word in precision.PREPARERS:
@@ -193,7 +191,7 @@ class _Search:
             return self._made(node, frame)
         word = last(node.func)
         if word in precision.TRAINED_CASTS:
-            self.trained = self.trained or _trained_cast(self.world, node, frame)
+            self.trained = self.trained or trained_cast(self.world, node, frame)
             return None
         if word in precision.PREPARERS:
             return self._prepared(node, frame)
@@ -269,12 +267,6 @@ class _Search:
         return made(self.world, self.model, call, frame, self.depth)
 
 
-def _trained_cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
-    """``cast_training_params([unet], dtype=torch.float32)``."""
-    given = next((k.value for k in call.keywords if k.arg == "dtype"), call.args[1] if len(call.args) > 1 else None)
-    return _stored(world, given, call, frame) if given is not None else _plain(Dtype.FLOAT32, frame, call)
-
-
 def _replaced_part(module: Module, call: ast.Call) -> ast.expr | None:
     """``model.head = nn.Linear(...)``: the model whose part a call replaces."""
     holder = module.parents.get(call)
@@ -330,80 +322,11 @@ def _given(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def is_cast(call: ast.Call) -> bool:
-    word = last(call.func)
-    is_one = word in precision.CASTS or word in precision.OPEN_CASTS
-    return isinstance(call.func, ast.Attribute) and is_one and _may_cast(call)
-
-
-def _may_cast(call: ast.Call) -> bool:
-    """Whether the arguments of ``to`` may name a format: a device alone casts nothing."""
-    word = last(call.func)
-    if word in precision.CASTS:
-        return not call.args
-    if any(keyword.arg in precision.DTYPE_KEYWORDS for keyword in call.keywords):
-        return True
-    return any(not DEVICES.search(ast.unparse(each)) for each in call.args)
-
-
-def cast(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown | None:
-    """The format to which a method casts; None if it casts to none."""
-    word = last(call.func)
-    if word in precision.CASTS:
-        return _plain(Dtype(precision.CASTS[word]), frame, call)
-    named = next((k.value for k in call.keywords if k.arg in precision.DTYPE_KEYWORDS), None)
-    if named is not None:
-        return _stored(world, named, call, frame)
-    places = [each for each in call.args if not DEVICES.search(ast.unparse(each))]
-    for each in places:
-        found = _stored(world, each, call, frame)
-        if isinstance(found, Storage) or _names_a_format(each):
-            return found
-    return None
-
-
-def _names_a_format(node: ast.expr) -> bool:
-    return bool(re.search(r"dtype|precision|half|float|weight_type", ast.unparse(node)))
-
-
-def _plain(dtype: Dtype, frame: Frame, call: ast.expr | ast.stmt) -> Storage:
-    return Storage(dtype, (frame.step(call),))
-
-
-def _stored(world: World, node: ast.expr, call: ast.expr, frame: Frame) -> Storage | Unknown:
-    """The format that an expression names, and the line of the cast as evidence."""
-    return _of(world, Thunk(node, frame), frame.step(call))
-
-
-def _of(world: World, given: Thunk, step: Step) -> Storage | Unknown:
-    found = dtypes.dtype_at(world, given)
-    return found if isinstance(found, Unknown) else Storage(found[0], (step,), found[1])
-
-
-def by_engine(world: World, engine: Thing) -> Storage | Unknown | None:
-    """What ``Fabric(precision="bf16-true")`` makes of the weights that it is given; None if it leaves them."""
-    if not isinstance(engine, Built) or engine.arguments is None or engine.name not in ("Fabric", "Trainer"):
-        return None
-    given = engine.arguments.keywords.get("precision")
-    if given is None:
-        return None
-    value = world.force(given)
-    if not isinstance(value, Constant):
-        return Unknown("the precision of the engine is open", "precision") if not _is_number(value) else None
-    name = precision.TRUE_PRECISIONS.get(str(value.value))
-    step = engine.frame.step(engine.node)  # type: ignore[arg-type]
-    return Storage(Dtype(name), (step,), value.assumed, step.where) if name else None
-
-
-def _is_number(value: Thing) -> bool:
-    return getattr(value, "number", None) is not None
-
-
 def made(world: World, model: Thing, call: ast.Call, frame: Frame, depth: int = 0) -> Storage | Unknown | Weights:
     """The format in which a call makes a model."""
     word = last(call.func)
     if isinstance(call.func, ast.Attribute) and (word in precision.CASTS or word in precision.OPEN_CASTS):
-        found = cast(world, call, frame) if _may_cast(call) else None
+        found = cast(world, call, frame) if may_cast(call) else None
         return found or weights(world, world.evaluate(call.func.value, frame), call, frame)
     if word in precision.ADAPTING and call.args:
         return _adapted(world, call, frame)
@@ -422,7 +345,7 @@ def _adapted(world: World, call: ast.Call, frame: Frame) -> Weights:
     base = weights(world, world.evaluate(call.args[0], frame), call, frame).every
     keeps = next((k.value for k in call.keywords if k.arg == "autocast_adapter_dtype"), None)
     is_off = keeps is not None and isinstance(known := world.evaluate(keeps, frame), Constant) and known.value is False
-    return Weights(base, base if is_off else _plain(Dtype.FLOAT32, frame, call))
+    return Weights(base, base if is_off else plain(Dtype.FLOAT32, frame, call))
 
 
 def _loaded(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
@@ -438,7 +361,7 @@ def _loaded(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
         return Unknown(
             f"{ast.unparse(call.func)} takes the format of the checkpoint or float32, as its version does", "dtype="
         )
-    return _stored(world, given, call, frame)
+    return named_format(world, given, call, frame)
 
 
 def _is_off(world: World, node: ast.expr, frame: Frame) -> bool:
@@ -475,7 +398,7 @@ def _set_default(world: World, earlier: Earlier) -> Storage | Unknown | None:
         if not isinstance(call, ast.Call):
             continue
         if last(call.func) in precision.DEFAULT_SETTERS and call.args:
-            return _stored(world, call.args[0], call, frame)
+            return named_format(world, call.args[0], call, frame)
         if last(call.func) in precision.INITIALISING and isinstance(call.func, ast.Attribute):
             return by_engine(world, world.evaluate(call.func.value, frame))
     return None
@@ -485,7 +408,7 @@ def _of_library(world: World, model: Built, depth: int) -> Storage | Unknown:
     given = model.arguments or Arguments()
     for word in precision.DTYPE_KEYWORDS:
         if word in given.keywords and not _is_none(world.force(given.keywords[word])):
-            return _of(world, given.keywords[word], model.frame.step(model.node))  # type: ignore[arg-type]
+            return from_argument(world, given.keywords[word], model.frame.step(model.node))  # type: ignore[arg-type]
     if model.what.name in ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"):
         return _together(world, model, _held(world, model), depth)
     if model.what.name.startswith("torch.nn."):

@@ -14,13 +14,14 @@ from trainlint.knowledge import averages as known_averages
 from trainlint.knowledge.precision import CASTS, OPEN_CASTS
 from trainlint.source import callers, objects
 from trainlint.source.binding import argument, arguments, declared
+from trainlint.source.casts import cast
 from trainlint.source.linkers.copies import containers
 from trainlint.source.linkers.copies.updates import Update, left_of_one, update
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
 from trainlint.source.names import final, reaching, statement
 from trainlint.source.parameters import trained
 from trainlint.source.sift.copies import averages
-from trainlint.source.storage import cast, storage
+from trainlint.source.storage import storage
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, External, Frame, Thing, Thunk
 from trainlint.source.world import World

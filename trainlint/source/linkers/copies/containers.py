@@ -9,10 +9,11 @@ import ast
 from collections.abc import Iterator
 
 from trainlint.facts import Storage
+from trainlint.source.casts import cast
 from trainlint.source.linkers.site import Site
 from trainlint.source.names import statement
 from trainlint.source.parameters import trained
-from trainlint.source.storage import cast, storage
+from trainlint.source.storage import storage
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Frame, Thunk
 from trainlint.source.world import World

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from trainlint.facts import Optimizer, Storage
 from trainlint.source import objects
+from trainlint.source.casts import by_engine
 from trainlint.source.linkers.site import Site, call_of, named, standing
-from trainlint.source.storage import by_engine
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Class, External, Thing
 from trainlint.source.world import World

@@ -12,12 +12,13 @@ from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.knowledge.signature import Signature
 from trainlint.source import callers, objects
 from trainlint.source.binding import argument, arguments, defaults, parameters
+from trainlint.source.casts import cast
 from trainlint.source.flow import applications
 from trainlint.source.linkers.precision import engines
 from trainlint.source.linkers.precision.surroundings import Surroundings, named_calls, surroundings
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
 from trainlint.source.parameters import Group, Owner, Trained, trained
-from trainlint.source.storage import Weights, cast, weights
+from trainlint.source.storage import Weights, weights
 from trainlint.source.summary import Module
 from trainlint.source.things import (
     Arguments,

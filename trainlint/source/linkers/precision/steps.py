@@ -9,8 +9,8 @@ from trainlint.facts import Optimizer, Storage
 from trainlint.knowledge.precision import CASTS
 from trainlint.source import objects
 from trainlint.source.callers import STEPS
+from trainlint.source.casts import cast, is_cast
 from trainlint.source.linkers.site import Site, standing
-from trainlint.source.storage import cast, is_cast
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Built, Class, External, Opaque, Thing
 from trainlint.source.world import World

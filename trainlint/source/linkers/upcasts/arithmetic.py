@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
 from trainlint.knowledge import torch
-from trainlint.source import computing, regions, widening
+from trainlint.source import callers, computing, regions, widening
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -39,6 +39,7 @@ PLAIN = Storage(Dtype.FLOAT32)
 """Where nothing in reach mentions 16 bits, PyTorch's own default is what is computed in."""
 
 MOVING = ("transpose", "permute", "movedim", "swapaxes", "rearrange", "mT")
+ONLY_LOADED = Unknown("the model is made short where nothing is seen to be trained")
 NOT_SOFTENED = Unknown("what made the log-probabilities is not followed")
 
 
@@ -88,9 +89,16 @@ def logits_of(world: World, site: Site, format: Format | Unknown | None, thing: 
         found = computing.format_of(world, format)
     if isinstance(found, Unknown) and isinstance(thing, Unknown):
         found = Unknown(f"the logits: {thing.reason}", thing.settle)
-    if isinstance(found, Unknown) and not computing.mentions(world, modules(world, site)):
-        return PLAIN
-    return found
+    if isinstance(found, Unknown):
+        return found if computing.mentions(world, modules(world, site)) else PLAIN
+    return found if not found.dtype.is_short or _is_trained(world, site, found) else ONLY_LOADED
+
+
+def _is_trained(world: World, site: Site, found: Storage) -> bool:
+    """Whether a file that leads to a loss, or makes its model short, trains: else it may be loaded to be evaluated."""
+    makers = (world.workspace.module(step.where.path) for step in found.evidence)
+    every = (*modules(world, site), *(module for module in makers if not isinstance(module, Fault)))
+    return any(callers.is_training(module) for module in every)
 
 
 def is_plain(logits: Storage | Unknown) -> bool:
