@@ -218,7 +218,7 @@ class _Search:
     def _is_copied(self, cast: ast.Call, frame: Frame) -> bool:
         """Whether the file that casts has copied the model before: both go by one identity here."""
         module = frame.module
-        if getattr(self.model, "node", None) in ast.walk(cast.func):
+        if any(node is getattr(self.model, "node", None) for node in ast.walk(cast.func)):
             return False  # cast where it is made: nothing can have copied it before
         for node in module.loads.get("deepcopy", ()):
             call = module.parents.get(node)
