@@ -24,7 +24,8 @@ SILENT = """score reward best metric value x epoch step acc_steps grad_acc accum
     neg_mean_squared_error inv_acc loss_weight loss_ratio loss_scale loss_fn loss_diff delta_loss acc_change
     device_map attention_map feature_map id_map g_loss d_loss G_loss loss_D gen_loss disc_loss generator_loss
     critic_loss adv_loss loss_G policy_loss return_per_episode num_losses loss_names max_norm lr time iou_threshold
-    f1_threshold images_per_sec mixed_precision precision_bits recall_k_list success quality"""
+    f1_threshold images_per_sec mixed_precision precision_bits recall_k_list success quality
+    val_1-acc dice_distance val_fpr_at_95_recall attack_acc probe_acc_leakage recall_missing forget_acc"""
 
 
 @pytest.mark.parametrize("name", HIGHER.split())

@@ -142,6 +142,6 @@ def _step(optimizer: Optimizer, short: Dtype) -> str:
         return f"{optimizer.transmitted:.0%} of its updates came through" if optimizer.transmitted < THROUGH else ""
     if optimizer.compensation is Compensation.KAHAN or (isinstance(rate, Real) and rate.number >= LARGE_RATE):
         return ""
-    if not optimizer.bounded or isinstance(rate, Unknown):
+    if not optimizer.bounded or isinstance(rate, Unknown) or not rate.number > 0:
         return f"a step below 1/{2 ** (short.significand + 1)} of a weight is lost"
     return f"a step of {rate.number:.3g} moves no weight above {_moved(optimizer, short):.3g}"

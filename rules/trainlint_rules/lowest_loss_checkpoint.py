@@ -43,8 +43,10 @@ Severity. A note, once per file; a warning where the model must say itself when 
 imported beside it, ends a loop on what the model says.
 
 Silent where the last, periodic or all weights are kept too, or where another rule keeps its own winner; where a task
-metric is computed (TL202) or the loss is that of the training steps (TL203); where nothing is kept; and where each turn
-of the loop makes a new model, in a search for settings. To silence it, give the reason:
+metric is computed (TL202) or the loss is that of the training steps (TL203); where nothing is kept; where
+transformers' trainer loads the best in the end, which deletes neither the last checkpoint nor, without
+``save_total_limit``, any other (``save_strategy="best"`` saves no other); and where each turn of the loop makes a new
+model, in a search for settings. To silence it, give the reason:
 ``# trainlint: ignore[TL205] the loss is what we publish``.
 """
 
@@ -63,13 +65,14 @@ def lowest_loss_checkpoint(selection: Selection) -> Iterator[Finding]:
     measured = selection.measured
     if isinstance(measured, Unknown) or not selection.keeps_lowest_loss or selection.learned:
         return
+    if selection.purpose is Purpose.LOAD:  # the last checkpoint stays on disk beside the best
+        return
     if selection.metrics and not selection.is_named:
         return
     must_stop = bool(selection.endings)
     if selection.is_repeated and not must_stop:
         return
-    what = "loads only the model" if selection.purpose is Purpose.LOAD else "keeps only the model"
-    message = f"{selection.chooser} {what} with the lowest {measured.name}"
+    message = f"{selection.chooser} keeps only the model with the lowest {measured.name}"
     severity = Severity.WARNING if must_stop else Severity.NOTE
     because = (*selection.endings, *measured.evidence)
     yield Finding(selection.call, message, SO_STOP if must_stop else SO, because, CURE, severity=severity)

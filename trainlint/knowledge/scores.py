@@ -45,6 +45,15 @@ _OPEN = _all(
 )
 """Words beside which the rest says nothing: a change, a count, a weight, or one side of a game."""
 
+_UNWANTED = _all(
+    """distance leakage leak forgetting missing missed fpr far frr fnr attack attacker poison poisoned backdoor bias
+    disparity unlearn unlearned forget"""
+)
+"""Words beside which a metric that is better higher is not wanted high: ``dice_distance``, ``fpr_at_95_recall``."""
+
+_REST = re.compile(r"(?<![A-Za-z0-9])1-[A-Za-z]")
+"""What is left of 1: ``val_1-acc``."""
+
 _SPLITS = _all(
     """val valid validation dev test eval train training best avg average mean total epoch running current cur overall
     global macro micro weighted batch new last final min max lowest highest smooth prev"""
@@ -116,6 +125,8 @@ def score(name: str) -> Score | None:
     known = [word for word in every if _says(word, every)]
     if any(word in WORSE or word == "per" for word in known):
         return Score(Better.LOWER, Measure.TASK)
+    if _REST.search(name) or not _UNWANTED.isdisjoint(every):
+        return None
     if any(word in HIGHER for word in known):
         return Score(Better.HIGHER, Measure.TASK)
     return Score(Better.HIGHER, Measure.DISTANCE) if any(word in FROM_SQUARES for word in known) else None

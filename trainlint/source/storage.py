@@ -218,6 +218,8 @@ class _Search:
     def _is_copied(self, cast: ast.Call, frame: Frame) -> bool:
         """Whether the file that casts has copied the model before: both go by one identity here."""
         module = frame.module
+        if any(node is getattr(self.model, "node", None) for node in ast.walk(cast.func)):
+            return False  # cast where it is made: nothing can have copied it before
         for node in module.loads.get("deepcopy", ()):
             call = module.parents.get(node)
             if not (isinstance(call, ast.Call) and call.func is node and call.args):
@@ -246,6 +248,7 @@ class _Search:
             return None
         if tests and all("requires_grad" in test for test in tests) and not any("not " in test for test in tests):
             self.trained = self.trained or found
+            self.parts.append((step, None))
         elif tests or role == "part" or len(casts) > 1:
             self.parts.append((step, None))
         else:

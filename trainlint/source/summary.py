@@ -83,8 +83,14 @@ class Module:
         """What the code says at a node, on one line."""
         span, first, end = self.span(node), node.lineno, node.end_lineno or node.lineno
         last = first if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else end
+        head = _head(node)
+        if head is not None:
+            last = head.end_lineno or last
         lines = [self.rows[row - 1] for row in range(first, last + 1)]
-        if last == end:
+        if head is not None:
+            end_column = self.span(head).end_column - 1
+            lines[-1] = lines[-1][:end_column] + lines[-1][end_column:].partition(":")[0].rstrip() + ":"
+        elif last == end:
             lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         text = " ".join(line.strip() for line in lines[:8])
@@ -297,6 +303,14 @@ _LEAVES = frozenset(
     for kind in base.__subclasses__()
 )
 """Nodes without a place of their own: one object stands for all of them."""
+
+
+def _head(node: ast.AST) -> ast.expr | None:
+    """Where the head of a statement with a body ends, if that is an expression."""
+    match node:
+        case ast.If(test=head) | ast.While(test=head) | ast.For(iter=head):
+            return head
+    return None
 
 
 def absolute(package: str, level: int, name: str) -> str:

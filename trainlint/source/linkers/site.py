@@ -168,12 +168,21 @@ def real_of(world: World, given: Thunk | Unknown | None, default: Real | Unknown
         case Constant(value=float() as number):
             return Real(number, thing.evidence, thing.assumed)
         case Integer() if thing.number is not None:
-            return Real(float(thing.number), thing.evidence, thing.assumed)
+            return _whole(thing)
         case Opaque():
             return Unknown(f"{thing.name}: {thing.why.reason}", thing.why.settle or thing.name)
         case Unknown():
             return thing
     return Unknown(f"{ast.unparse(given.node)} is not a number that is known")
+
+
+def _whole(thing: Integer) -> Real | Unknown:
+    """A whole number as a real one; some are too large for that."""
+    assert thing.number is not None, "the caller asked"
+    try:
+        return Real(float(thing.number), thing.evidence, thing.assumed)
+    except OverflowError:
+        return Unknown("a number that no float can hold")
 
 
 def place_of(given: Thunk | Unknown | None, applied: Applied | None, site: Site) -> Span:

@@ -121,7 +121,9 @@ def _selection(
     thunk = options[METRIC]
     place = place_of(thunk, None, site)
     who = last(site.call.func)
-    chosen = Selection(site.span, place, site.span, (), (), who, Purpose.LOAD, UNSAID, UNSAID)
+    saved = text_of(world, options[STRATEGY])
+    purpose = Purpose.KEEP if isinstance(saved, Constant) and saved.value == "best" else Purpose.LOAD
+    chosen = Selection(site.span, place, site.span, (), (), who, purpose, UNSAID, UNSAID)
     loads = text_of(world, options[LOAD])
     if isinstance(name, Unknown) or isinstance(loads, Unknown):
         yield replace(chosen, measured=name if isinstance(name, Unknown) else loads)  # type: ignore[arg-type]

@@ -163,7 +163,20 @@ def _kept(world: World, site: Site, given: Arguments) -> Iterator[Step]:
         other = call_of(site.module, node)
         if other is not None and other is not site.call:
             yield site.module.step(other)
+    if _is_one_of_several(site):
+        yield site.module.step(site.call)
     yield from beside.kept(site.module, None, ())
+
+
+def _is_one_of_several(site: Site) -> bool:
+    """Whether a loop makes one callback for each metric."""
+    repeats = (ast.For, ast.ListComp, ast.GeneratorExp, ast.DictComp)
+    node: ast.AST = site.call
+    while not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+        if isinstance(node, repeats):
+            return True
+        node = site.module.parents.get(node, site.module.tree)
+    return False
 
 
 def _is_none(world: World, thunk: Thunk) -> bool:
