@@ -325,7 +325,7 @@ def _drawn(world: World, given: Arguments) -> Tensor:
 
 
 def _counted(world: World, given: Arguments) -> Tensor:
-    """``arange(stop)`` and ``arange(start, stop)``: every number from the first on; as data, a stand-in like drawn ones."""
+    """``arange(stop)`` and ``arange(start, stop)``: every number from the first on; as data, a stand-in for others."""
     ends = [world.integer(world.force(each)) for each in given.positional]
     start = ends[0] if len(ends) > 1 else Integer.exact(0)
     if len(ends) not in (1, 2) or isinstance(start, Unknown) or {"start", "end", "step"} & set(given.keywords):
