@@ -95,10 +95,10 @@ def logits_of(world: World, site: Site, format: Format | Unknown | None, thing: 
 
 
 def _is_trained(world: World, site: Site, found: Storage) -> bool:
-    """Whether a file that leads to a loss, or makes its model short, trains: else it may be loaded to be evaluated."""
-    makers = (world.workspace.module(step.where.path) for step in found.evidence)
+    """Whether files that lead to a loss train, where another makes its model short: that may be for an evaluation."""
+    makers = [world.workspace.module(step.where.path) for step in found.evidence]
     every = (*modules(world, site), *(module for module in makers if not isinstance(module, Fault)))
-    return any(callers.is_training(module) for module in every)
+    return all(module is site.module for module in makers) or any(callers.is_training(module) for module in every)
 
 
 def is_plain(logits: Storage | Unknown) -> bool:
