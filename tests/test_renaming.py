@@ -60,7 +60,7 @@ def test_renaming_reaches_every_use_of_a_variable() -> None:
 
 @each_folder
 def test_the_name_of_a_local_variable_changes_no_verdict(folder: Path, tmp_path: Path) -> None:
-    copy = tmp_path / folder.name
+    copy = tmp_path / folder.parent.name / folder.name
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
     texts = {path: path.read_text() for path in sources(copy)}
     other = {path: renamed(text) for path, text in texts.items()}
