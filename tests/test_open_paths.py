@@ -286,3 +286,73 @@ Trainer(nn.Linear(4, {classes}), Focal(255)).step(torch.randn(2, 4), torch.tenso
 @pytest.mark.parametrize(("classes", "expected"), [("19", "safe"), ("int(sys.argv[1])", "open")])
 def test_a_criterion_is_followed_through_the_base_of_a_trainer(tmp_path: Path, classes: str, expected: str) -> None:
     assert judged(tmp_path, HANDED_UP.format(classes=classes)) == expected
+
+
+ALIGNED = """
+def loss(attention, keys, queries):
+    scores = F.pad(attention, (1, 0), value=-1.0)
+    places = torch.arange({arguments}, dtype=torch.long){cut}
+    targets = places.unsqueeze(0).repeat(keys.numel(), 1)
+    return F.ctc_loss(scores.log_softmax(-1), targets, queries, keys)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cut", "expected"),
+    [("1, keys.max() + 1", "", "safe"), ("keys.max() + 1", "[1:]", "safe"), ("keys.max() + 1", "", "open")],
+)
+def test_a_blank_below_all_targets_is_none_of_them(tmp_path: Path, arguments: str, cut: str, expected: str) -> None:
+    assert judged(tmp_path, ALIGNED.format(arguments=arguments, cut=cut)) == expected
+
+
+SETTINGS = """
+class Settings(dict):
+    def __getattr__(self, name):
+        return self[name]
+
+
+def loss(text, x, y):
+    settings = Settings(json.loads(text))
+    return F.cross_entropy(nn.Linear(4, settings.classes)(x), y, ignore_index=settings.{name})
+"""
+
+
+@pytest.mark.parametrize(("name", "expected"), [("pad_id", "safe"), ("classes", "safe"), ("other", "open")])
+def test_what_a_dictionary_gives_as_an_attribute_keeps_its_name(tmp_path: Path, name: str, expected: str) -> None:
+    assert judged(tmp_path, SETTINGS.format(name=name)) == expected
+
+
+DEFAULT = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--smooth", action="store_true")
+options = parser.parse_args()
+
+
+class Model(nn.Module):
+    def __init__(self, index={default}):
+        super().__init__()
+        self.criterion = nn.CrossEntropyLoss(ignore_index=index)
+
+    def forward(self, x, y):
+{forks}
+        return self.criterion(x, y)
+
+
+def make(kind):
+    return Model({given})
+
+
+make("a")(torch.randn(2, 8), torch.tensor([1, 2])).backward()
+make("b")(torch.randn(2, 8), torch.tensor([1, 2])).backward()
+"""
+
+
+def test_a_path_that_is_not_followed_leaves_a_loss_open_whatever_the_first_one_shows(tmp_path: Path) -> None:
+    forks = FORKS.replace("    if", "        if").replace("        x =", "            x =")
+    pad = "PAD_ID = 3\n"
+    given = "PAD_ID if kind == 'a' else int(sys.argv[1])"
+    text = HEAD + LAYERS + pad + DEFAULT.format(default=0, forks=forks, given=given)
+    found = tally(tmp_path, train__py=text)
+    assert (found.safe, found.unjudged) == (0, 1)

@@ -124,6 +124,7 @@ class Loss(Fact):
     tokenizer's padding token that is its end token: a class of any layer. ``by_hand`` says that the function leaves the
     targets out by a comparison, before the loss or after it, and the loss itself skips nothing. ``is_settled`` says
     that the index itself tells on every path, those that were not followed to a layer included, that no class is lost.
+    ``left`` is why there are paths on which nothing is known of it.
     """
 
     function: str
@@ -138,6 +139,7 @@ class Loss(Fact):
     end_of_texts: Job | None = None
     by_hand: bool = False
     is_settled: bool = False
+    left: Unknown | None = None
 
     @property
     def position(self) -> Position | Unknown:
@@ -147,11 +149,11 @@ class Loss(Fact):
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
         if self.end_of_texts is None and not self.is_settled:
-            yield from _open(self, "does the loss skip a class", self.position, self.job)
+            yield from _open(self, "does the loss skip a class", self.left or self.position, self.job)
 
     def given_up(self, why: Unknown) -> Fact:
-        """The same loss, its layer not followed."""
-        return replace(self, layer=why, branch=())
+        """The same loss, its layer not followed, beside paths on which nothing of it was."""
+        return replace(self, layer=why, branch=(), left=why)
 
     def by_itself(self) -> Fact:
         """The same loss, judged by its index alone."""
@@ -197,7 +199,8 @@ class Metric(Fact):
 class CtcLoss(Fact):
     """A CTC loss: the layer that makes its log-probabilities, its blank, and the symbol that owns the blank's id.
 
-    ``is_settled`` says that the blank itself tells on every path that it is no symbol.
+    ``is_settled`` says that the blank itself tells on every path that it is no symbol, ``left`` why there are paths on
+    which nothing is known of it.
     """
 
     function: str
@@ -206,6 +209,7 @@ class CtcLoss(Fact):
     is_default: bool
     job: Job | Unknown | None
     is_settled: bool = False
+    left: Unknown | None = None
 
     @property
     def position(self) -> Position | Unknown:
@@ -215,11 +219,11 @@ class CtcLoss(Fact):
     def unjudged(self) -> Iterator[Unjudged]:
         """Whether the index is a class, or what the class is for."""
         if not self.is_settled:
-            yield from _open(self, "is the blank a symbol", self.position, self.job)
+            yield from _open(self, "is the blank a symbol", self.left or self.position, self.job)
 
     def given_up(self, why: Unknown) -> Fact:
-        """The same loss, its layer not followed."""
-        return replace(self, layer=why, branch=())
+        """The same loss, its layer not followed, beside paths on which nothing of it was."""
+        return replace(self, layer=why, branch=(), left=why)
 
     def by_itself(self) -> Fact:
         """The same loss, judged by its blank alone."""
@@ -523,7 +527,7 @@ def _position(index: Integer | Unknown, layer: Layer | Unknown) -> Position | Un
 def _open(fact: Fact, question: str, position: Position | Unknown, job: Job | Unknown | None) -> Iterator[Unjudged]:
     """An index without a job may be skipped wherever it stands: the classes need not be known."""
     if isinstance(position, Unknown):
-        if not isinstance(job, Job) or job.role.is_job:
+        if getattr(fact, "left", None) or not isinstance(job, Job) or job.role.is_job:
             yield Unjudged(fact.call, question, position)
     elif position is Position.INSIDE and isinstance(job, Unknown):
         yield Unjudged(fact.call, question, job)

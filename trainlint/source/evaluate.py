@@ -238,7 +238,8 @@ class Evaluator(World):
         """``name`` out of a module: of the project, or of a library."""
         found = self.workspace.find(module_name, frame.module)
         if found is None:
-            return External(canonical(f"{module_name}.{name}"))
+            inside = self.workspace.find(f"{module_name}.{name}", frame.module)
+            return File(inside) if inside else External(canonical(f"{module_name}.{name}"))
         value = self.of_module(self.module_frame(found), name) if found is not frame.module else None
         if value is not None:
             return value

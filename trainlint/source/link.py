@@ -213,7 +213,8 @@ def _tells_alone(workspace: Workspace, linker: Linker, site: Site) -> bool:
     for facts, path in worlds(make, run):
         seen += 1
         asking = any(True for fact in facts for _ in fact.unjudged())
-        if asking or not path.followed or budget.left < 0 or (seen == MOST_WORLDS and path.next() is not None):
+        left = not facts and not path.followed
+        if asking or left or budget.left < 0 or (seen == MOST_WORLDS and path.next() is not None):
             return False
     return seen > 0
 

@@ -609,7 +609,8 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
     if function is not None:
         is_property = not isinstance(function.node, ast.Lambda) and marks(function.node) & PROPERTIES
         return _computed(world, built, name, function) if is_property else function
-    if any(isinstance(each, External) for each in lineage(world, built.what)):
+    decides = method(world, built.what, "__getattr__", built) is not None and name not in dir(dict)
+    if not decides and any(isinstance(each, External) for each in lineage(world, built.what)):
         return Method(built, name)
     why = Unknown(f"{built.name} is not seen to set {name}", f"{built.name}.{name}")
     return Opaque(f"{built.name}.{name}", origin(built, name), why, least(name), None, (name,))

@@ -241,6 +241,8 @@ def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> 
         return tensor.but(layer=Unknown("only some predictions are taken")) if chosen else tensor
     if tensor.fills and (any(_selects(world, each, frame) for each in parts) or _is_row_to_its_length(node)):
         tensor = replace(tensor, fills=())
+    if tensor.ascending:
+        tensor = _after_its_first(tensor, parts)
     tensor = replace(tensor, activation=activations.along(tensor, lambda axis: _after_cut(axis, parts)))
     if any(fill.first for fill in tensor.fills) and _is_truncated(parts[-1]):
         tensor = replace(tensor, fills=tuple(replace(fill, cut=fill.first) for fill in tensor.fills))
@@ -250,6 +252,16 @@ def _sliced(world: World, tensor: Tensor, node: ast.Subscript, frame: Frame) -> 
             return replace(tensor, layer=Unknown("the logits are sliced along their classes"))
     dropped = any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in parts)
     return replace(tensor, dim=None) if dropped and tensor.dim != -1 else tensor
+
+
+def _after_its_first(tensor: Tensor, parts: list[ast.expr]) -> Tensor:
+    """``arange(n)[1:]`` counts from the next number on."""
+    match parts:
+        case [ast.Slice(lower=ast.Constant(value=int(count)), step=None)] if count >= 0 and tensor.lowest is not None:
+            return replace(tensor, lowest=tensor.lowest + Integer.exact(count))
+        case [ast.Slice(lower=None, step=None)]:
+            return tensor
+    return replace(tensor, ascending=False)
 
 
 def _is_row_to_its_length(node: ast.Subscript) -> bool:

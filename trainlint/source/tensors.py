@@ -220,6 +220,8 @@ def _written_out(world: World, name: str, first: Thing, given: Arguments, node: 
         return _filled(world, base, fill, node, frame, last) if fill else base.but(fills=(*base.fills, zero))
     if name in ("torch.randint", "torch.randint_like"):
         return _drawn(world, given)
+    if name == "torch.arange":
+        return _counted(world, given)
     return None
 
 
@@ -320,6 +322,17 @@ def _drawn(world: World, given: Arguments) -> Tensor:
     if isinstance(low, Unknown) or isinstance(high, Unknown):
         return Tensor()
     return Tensor(lowest=low, highest=high - Integer.exact(1), drawn=True)
+
+
+def _counted(world: World, given: Arguments) -> Tensor:
+    """``arange(stop)`` and ``arange(start, stop)``: every number from the first on; as data, a stand-in for others."""
+    ends = [world.integer(world.force(each)) for each in given.positional]
+    start = ends[0] if len(ends) > 1 else Integer.exact(0)
+    if len(ends) not in (1, 2) or isinstance(start, Unknown) or {"start", "end", "step"} & set(given.keywords):
+        return Tensor()
+    stop = ends[-1]
+    highest = None if isinstance(stop, Unknown) else stop - Integer.exact(1)
+    return Tensor(lowest=start, highest=highest, drawn=True, ascending=True)
 
 
 def _filled(world: World, base: Tensor, fill: Thunk, node: ast.AST, frame: Frame, how: str) -> Tensor:
@@ -424,8 +437,13 @@ def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame:
     members = _members(world, built)
     if members is None:
         return Tensor(Unknown(f"the members of {built.label or 'the Sequential'} are not written out", built.label))
-    value: Thing = world.force(given.positional[0]) if given.positional else Tensor()
+    start = _last_layer(world, members)
+    value: Thing = Tensor()
+    if start is None and given.positional:
+        value = world.force(given.positional[0])
     for place, member in enumerate(members):
+        if start is not None and place < start:
+            continue
         inner = world.force(member)
         if place < len(members) - 1 and not _keeps_after(world, members[place + 1 :]):
             value = Tensor()
@@ -438,6 +456,15 @@ def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame:
             replace(frame, number=world.workspace.number("member", place, id(built.node), frame.number)),
         )
     return value
+
+
+def _last_layer(world: World, members: list[Thunk]) -> int | None:
+    """The place of the last layer of a library: what it makes does not depend on what comes before it."""
+    for place in reversed(range(len(members))):
+        inner = world.force(members[place])
+        if isinstance(inner, Built) and inner.what.name in torch.LAYERS:
+            return place
+    return None
 
 
 def _keeps_after(world: World, members: list[Thunk]) -> bool:

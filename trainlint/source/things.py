@@ -280,8 +280,8 @@ class Tensor:
     ``sizes`` are its dimensions where it was made with them written down. ``sampled`` says that its entries are
     predicted classes, ``constant`` that it was made of one value and nothing was written into it yet. ``activation`` is
     what gave its numbers their meaning; None where nobody knows. ``ids`` are the tables in which all its entries were
-    looked up; ``masked`` says that some of the classes may have been shut out. ``format`` says in which numbers it is,
-    ``softened`` in which the activation was computed.
+    looked up; ``ascending`` says that they are the numbers from the lowest on, ``masked`` that some of the classes may
+    have been shut out. ``format`` says in which numbers it is, ``softened`` in which the activation was computed.
     """
 
     layer: Layer | Unknown = UNTRACED
@@ -298,6 +298,7 @@ class Tensor:
     activation: Activation | None = None
     ids: tuple[Ids, ...] = ()
     masked: bool = False
+    ascending: bool = False
     evidence: tuple[Step, ...] = ()
     sizes: tuple[Thunk, ...] = ()
     format: Format | None = None

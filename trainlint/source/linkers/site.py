@@ -18,6 +18,7 @@ from trainlint.source.world import World
 from trainlint.span import Span
 from trainlint.value import Integer, Real, Unknown
 
+NARROW = Unknown("the layer is not asked for")
 NO_GRADIENT = {"no_grad", "inference_mode"}
 
 
@@ -200,7 +201,9 @@ def span_of(applied: Applied) -> Span | None:
 
 
 def layer_of(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
-    """The layer that makes the logits."""
+    """The layer that makes the logits; not asked for where the number that a site skips is to tell alone."""
+    if world.narrow:
+        return NARROW
     if not isinstance(given, Thunk):
         return given or Unknown("the logits are not passed")
     thing = world.force(given)

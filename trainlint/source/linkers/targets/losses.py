@@ -16,6 +16,7 @@ from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
 from trainlint.source.linkers.site import (
+    NARROW,
     Applied,
     Site,
     application,
@@ -75,7 +76,6 @@ KNOWN = LOSSES | CTC | set(metrics.CLASSES) | set(metrics.FUNCTIONS)
 NAMED = METRICS | TRAINERS | WORDS | SEGMENTING
 DASHES = ("-", "_", "ε", "ϵ", "~")
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
-NARROW = Unknown("the layer is not asked for")
 NOT_APPLIED = Unknown("no call of this object was found")
 
 
@@ -369,8 +369,11 @@ def _weights(world: World, applied: Applied) -> Thing | None:
     """The weight of each class, if the loss was given one."""
     parameters = SIGNATURES[applied.name].parameters
     given = deciding(applied, "ce_weight" if "ce_weight" in parameters else "weight")
-    thing = world.force(given) if isinstance(given, Thunk) else given
-    return None if isinstance(thing, Constant) and thing.value is None else thing
+    if not isinstance(given, Thunk):
+        return given
+    things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(given), MOST_BENEATH)]
+    weights = [thing for thing in things if not (isinstance(thing, Constant) and thing.value is None)]
+    return next((each for each in weights if isinstance(each, Tensor)), weights[0] if weights else None)
 
 
 def _by_hand(world: World, applied: Applied) -> bool:
@@ -403,7 +406,9 @@ def _weighted(number: Integer | Unknown, weights: Thing | None) -> Job | None:
 def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
     given = deciding(applied, "blank")
     blank = number_of(world, given, Integer.exact(0))
-    layer = NARROW if world.narrow else layer_of(world, passed(applied, 0, ("log_probs",)))
+    layer = layer_of(world, passed(applied, 0, ("log_probs",)))
+    spared = _spares(world, passed(applied, 1, ("targets",)), blank)
+    job = None if spared else job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span)
     return CtcLoss(
         call=site.module.span(site.call),
         argument=place_of(given, applied, site),
@@ -414,8 +419,24 @@ def _ctc(world: World, applied: Applied, site: Site, frame: Frame) -> CtcLoss:
         layer=layer,
         blank=blank,
         is_default=given is None,
-        job=_blank(job_of(world, blank, layer, Unknown("CTC targets are not followed"), site.span), layer, blank),
+        job=_blank(job, layer, blank),
+        is_settled=spared,
     )
+
+
+def _spares(world: World, target: Thunk | Unknown | None, blank: Integer | Unknown) -> bool:
+    """Whether the targets are seen to count from above the blank: then it is none of them, whatever the layer."""
+    if not isinstance(target, Thunk) or isinstance(blank, Unknown):
+        return False
+    things = [thing for thing, _ in worlds(world.beside, lambda inner: inner.force(target), MOST_BENEATH)]
+    counted = [thing for thing in things if isinstance(thing, Tensor) and (thing.ascending or not thing.drawn)]
+    lowest = [thing.lowest for thing in counted if thing.lowest is not None]
+    return 0 < len(things) == len(lowest) and all(_is_above(each, blank) for each in lowest)
+
+
+def _is_above(number: Integer, other: Integer) -> bool:
+    least = (number - other).minimum
+    return least is not None and least > 0
 
 
 def _blank(job: Job | Unknown | None, layer: Layer | Unknown, index: Integer | Unknown) -> Job | Unknown | None:
@@ -541,8 +562,10 @@ def job_of(
 
 def _decided_by_default(world: World, number: Integer | Unknown, frame: Frame) -> Span | None:
     """The construction of the wrapper whose own default gave a number."""
+    if world.narrow or isinstance(number, Unknown) or not number.evidence:
+        return None
     owner, receiver = callers.owner(world, frame)
-    if owner is None or isinstance(number, Unknown) or not isinstance(receiver, Built) or receiver.arguments is None:
+    if owner is None or not isinstance(receiver, Built) or receiver.arguments is None:
         return None
     init = methods(receiver.what).get("__init__") if isinstance(receiver.what, Class) else None
     if init is None or not isinstance(receiver.what, Class):
