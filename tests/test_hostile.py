@@ -216,13 +216,13 @@ OPTIMIZERS = {
     "no rate": "lr=0, eps=-1, weight_decay=-1",
     "rates of other kinds": "lr='1e-3', betas=0.9, eps=None, weight_decay=[]",
 }
-MADE = "import torch\nmodel = torch.nn.Linear(4, 4).bfloat16()\n"
+MADE = f"import torch\n{HEAD}IGNORE = 3\nhead = nn.Linear(4, 4).bfloat16()\n"
 
 PROJECTS: dict[str, Mapping[str, str | bytes]] = {
     **{f"number: {name}": program(lines) for name, lines in NUMBERS.items()},
     **{f"layer: {name}": {"train.py": f"{HEAD}{lines}\nIGNORE = 3{STEP}"} for name, lines in LAYERS.items()},
     **{
-        f"optimizer: {name}": {"train.py": f"{MADE}optimizer = torch.optim.AdamW(model.parameters(), {given})\n"}
+        f"optimizer: {name}": {"train.py": f"{MADE}optimizer = torch.optim.AdamW(head.parameters(), {given}){STEP}"}
         for name, given in OPTIMIZERS.items()
     },
     "imports in a circle": {"a.py": "from b import N", "b.py": "from c import N", "c.py": "from a import N"}

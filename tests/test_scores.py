@@ -25,7 +25,8 @@ SILENT = """score reward best metric value x epoch step acc_steps grad_acc accum
     device_map attention_map feature_map id_map g_loss d_loss G_loss loss_D gen_loss disc_loss generator_loss
     critic_loss adv_loss loss_G policy_loss return_per_episode num_losses loss_names max_norm lr time iou_threshold
     f1_threshold images_per_sec mixed_precision precision_bits recall_k_list success quality
-    val_1-acc dice_distance val_fpr_at_95_recall attack_acc probe_acc_leakage recall_missing forget_acc"""
+    val_1-acc dice_distance val_fpr_at_95_recall attack_acc probe_acc_leakage recall_missing forget_acc
+    -val_acc -val_loss val_wer_acc epochs_to_acc acc_uncertainty false_alarm_at_recall"""
 
 
 @pytest.mark.parametrize("name", HIGHER.split())

@@ -18,7 +18,7 @@ def _all(text: str) -> frozenset[str]:
 LOSSES = _all("loss losses nll logloss ppl perplexity bpc bpb bpd xent crossentropy")
 DISTANCES = _all(
     """error errors err errs mse mae rmse rmsle mape smape mad lpips mcd fid hd95 assd hausdorff mpjpe crps brier ece
-    epe ade fde msle nrmse wape mase"""
+    epe ade fde msle nmse nrmse wape mase"""
 )
 WORSE = _all("wer cer eer hter der ter mer minwer misclassification levenshtein")
 """Error rates of a task: they are what the task is judged by."""
@@ -47,7 +47,7 @@ _OPEN = _all(
 
 _UNWANTED = _all(
     """distance leakage leak forgetting missing missed fpr far frr fnr attack attacker poison poisoned backdoor bias
-    disparity unlearn unlearned forget"""
+    disparity unlearn unlearned forget cost range uncertainty alarm alarms undetected epochs to"""
 )
 """Words beside which a metric that is better higher is not wanted high: ``dice_distance``, ``fpr_at_95_recall``."""
 
@@ -116,7 +116,7 @@ def score(name: str) -> Score | None:
     ['higher', 'lower', 'lower', None, None]
     """
     every = words(name)
-    if not every or any(word in _OPEN for word in every):
+    if not every or name.startswith("-") or any(word in _OPEN for word in every):
         return None
     if any(word in LOSSES for word in every) or every[-1] == "ce":
         return Score(Better.LOWER, Measure.LOSS)
@@ -124,6 +124,8 @@ def score(name: str) -> Score | None:
         return Score(Better.LOWER, Measure.DISTANCE)
     known = [word for word in every if _says(word, every)]
     if any(word in WORSE or word == "per" for word in known):
+        if any(word in ("acc", "accuracy") for word in known):
+            return None
         return Score(Better.LOWER, Measure.TASK)
     if _REST.search(name) or not _UNWANTED.isdisjoint(every):
         return None
