@@ -179,6 +179,24 @@ def test_a_script_that_fails_keeps_its_status_and_is_reported_on(tmp_path: Path)
     assert "ValueError: of the script" in run.stderr
 
 
+def test_a_script_that_is_not_there_is_said_before_anything_runs(tmp_path: Path) -> None:
+    run = probe(tmp_path, "run", "--report", "records", "trian.py")
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", "trainlint: trian.py: no such file\n")
+    assert not (tmp_path / "records").exists()
+
+
+def test_without_torch_it_is_said_before_anything_runs(tmp_path: Path) -> None:
+    script(tmp_path, "print('here')\n")
+    script(tmp_path, "import sys\n\nsys.modules['torch'] = None\n", "sitecustomize.py")
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join((str(tmp_path), ENVIRONMENT["PYTHONPATH"]))}
+    run = subprocess.run(
+        [sys.executable, "-m", "trainlint", "probe", "run", "train.py"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "trainlint: this needs torch: pip install 'trainlint[probe]'\n"
+
+
 def test_words_behind_the_script_are_the_script_s(tmp_path: Path) -> None:
     script(tmp_path, HEAD + "train(2, -100)\nprint(sys.argv[1:])\n")
     assert (
@@ -194,6 +212,11 @@ def test_a_module_and_another_program_can_be_run(tmp_path: Path) -> None:
     assert f"package/train.py:{LOSS}:16: warning TL101" in probe(tmp_path, "run", "-m", "package.train", "a").stdout
     script(tmp_path, COLLIDING)
     assert "TL101" in probe(tmp_path, "run", "--", sys.executable, "train.py").stdout
+
+
+def test_a_run_without_training_is_told_in_one_line(tmp_path: Path) -> None:
+    run = probe(tmp_path, "run", "--", sys.executable, "-c", "")
+    assert (run.returncode, run.stdout) == (2, "no findings after 0 optimizer steps; losses: none seen\n")
 
 
 def test_a_smoke_run_ends_after_so_many_steps(tmp_path: Path) -> None:

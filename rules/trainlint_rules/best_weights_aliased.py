@@ -66,8 +66,8 @@ Good:
 
 Severity. An error where the loop that goes on training the same model is seen, and a line that uses what was kept. A
 warning where that loop is not seen (an early-stopping class of a library's own, a callback) or a function only says by
-its name that it trains. For copies by ``.cpu()`` a note; an error if the project is seen to compute on the CPU alone. A
-copy by ``.detach()`` without ``.cpu()`` is none on any device, and is judged like a reference.
+its name that it trains. For copies by ``.cpu()`` a note; an error if the project is seen to compute on the CPU alone.
+``.detach()`` without ``.cpu()`` copies on no device, and is judged like a reference.
 
 Silent where the tensors are copied (``deepcopy``, ``clone``, ``numpy().copy()``), where the state goes to disk or into
 another model at once, where each turn of the loop makes a model of its own (folds, a search over settings, clients of

@@ -4,7 +4,8 @@ A layer has N outputs and the loss is never shown a row whose answer is one of t
 down: the model learns that this class does not exist. When the class is the stop of a decoder, or a label whose files
 were filtered away, that is the bug, and the loss falls as it should, because no row of it is there to be wrong about.
 
-Only a run can show this, so the rule speaks under `trainlint probe`. Reading code cannot know what the data holds.
+Only a run can show this, so the rule speaks under ``trainlint probe run``. Reading code cannot know what the data
+holds.
 
 How many targets are enough. With few of them some class is always missing by chance, and in a natural vocabulary
 many never come. So nothing is said before every other class was a target at least 10 times, and only if the missing

@@ -4,8 +4,8 @@
 nothing calls ``model.train()`` afterwards, every later step trains a model without dropout on statistics that no
 longer follow the data. Nothing fails, and the training loss even looks better.
 
-A run under `trainlint probe` sees it: the model took steps in training mode, was told to evaluate, and took all its
-further steps so.
+A run under ``trainlint probe run`` sees it: the model took steps in training mode, was told to evaluate, and took all
+its further steps so.
 
 To fix it, call ``model.train()`` at the start of every epoch, in front of the loop over the batches.
 

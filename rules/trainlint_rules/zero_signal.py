@@ -4,8 +4,8 @@ The gradient of a cross-entropy at the right class is ``p - 1``. When the arithm
 zero, while the wrong classes still get theirs: the row no longer says what is right. In bfloat16 on a CPU that happens
 from a margin of 5.5 on, when the model gives the right class 99.6 %, in float16 from 7.6, in float32 from 16.6.
 
-Only a run can show this, so the rule speaks under `trainlint probe`, which reads the very gradient that this hardware
-computes: on some, 16-bit logits are summed in float32, and nothing is lost.
+Only a run can show this, so the rule speaks under ``trainlint probe run``, which reads the very gradient that this
+hardware computes: on some, 16-bit logits are summed in float32, and nothing is lost.
 
 What it does. Rows above the cut-off stop pulling, rows below it go on. Training stalls at the margin where the
 arithmetic ends, and drifts, since the wrong classes are still pushed down. It bites where a run goes on until its
@@ -50,7 +50,7 @@ Good:
         loss.backward()
         optimizer.step()
 
-Severity. A warning, from 5 % of the rows on that were looked at, in three windows in a row.
+Severity. A warning, where it is 5 % or more of the rows that were looked at, in three windows in a row.
 
 Silent for rows that the loss skips and for rows without any gradient, with label smoothing, where the optimum lies at
 a finite margin, and for losses whose gradient cannot be followed.

@@ -10,6 +10,8 @@ from trainlint.cli.options import CHECK, Command, Kind, Option
 
 HELP = """Measure what source code cannot show. Needs torch: pip install 'trainlint[probe]'."""
 
+NO_TORCH = "this needs torch: pip install 'trainlint[probe]'"
+
 JUDGING = tuple(
     option
     for option in CHECK.options
@@ -104,4 +106,4 @@ def needing_torch() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise UsageError("this needs torch: pip install 'trainlint[probe]'") from error
+        raise UsageError(NO_TORCH) from error

@@ -102,10 +102,11 @@ def _rendered(report: Report, record: Record, said: Said) -> Iterator[text.Line]
 def _seen(record: Record, folder: str) -> Iterator[text.Line]:
     names = ("loss", "classes", "skips", "targets", "left out", "never a target", "margin", "zero signal", "arithmetic")
     yield from table(names, [_loss(loss, folder) for loss in record.losses])
-    yield ()
+    yield from [()] if record.losses else []
     stepped = ("optimizer", "class", "steps", "parameters", "lr", "came through")
-    yield from table(stepped, [row for each in record.optimizers for row in _groups(each, folder)])
-    yield ()
+    rows = [row for each in record.optimizers for row in _groups(each, folder)]
+    yield from table(stepped, rows)
+    yield from [()] if rows else []
     yield from _modes(record, folder)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from trainlint.cli import UsageError
 from trainlint.cli.options import Said
+from trainlint.cli.probe import NO_TORCH
 from trainlint.cli.recorded import form, tell
 from trainlint.probe import launch
 
@@ -19,6 +21,7 @@ def run(arguments: tuple[str, ...], said: Said) -> int:
         raise UsageError("which script? as in: trainlint probe run train.py")
     form(said)
     settings = {name: _number(said, name) for name in ("every", "steps") if name in said}
+    _startable(arguments[0])
     if "report" in said:
         return _watched(arguments, settings, Path(said["report"][-1]), said)
     with tempfile.TemporaryDirectory(prefix="trainlint-probe-") as folder:
@@ -40,6 +43,16 @@ def _watched(arguments: tuple[str, ...], settings: dict[str, int], folder: Path,
         raise UsageError(f"{error.filename}: {error.strerror}") from error
     found = tell(folder, said)
     return status or found
+
+
+def _startable(word: str) -> None:
+    """What stands behind ``--`` may bring a Python and a torch of its own; a script has those that run here."""
+    if word == "--":
+        return
+    if find_spec("torch") is None:
+        raise UsageError(NO_TORCH)
+    if not word.startswith("-") and not Path(word).exists():
+        raise UsageError(f"{word}: no such file")
 
 
 def _number(said: Said, name: str) -> int:

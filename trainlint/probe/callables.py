@@ -69,6 +69,8 @@ def _module(where: str) -> ModuleType:
         if error.name and f"{where}.".startswith(f"{error.name}."):
             raise NotCallable(f"{where}: no such module, seen from {sys.path[0]}") from error
         raise NotCallable(f"{where}: importing it failed: {error}") from error
+    except NotCallable:
+        raise
     except (Exception, SystemExit) as error:
         raise NotCallable(f"{where}: importing it failed: {type(error).__name__}: {error}") from error
 
