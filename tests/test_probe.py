@@ -185,6 +185,14 @@ def test_a_script_that_is_not_there_is_said_before_anything_runs(tmp_path: Path)
     assert not (tmp_path / "records").exists()
 
 
+def test_a_report_that_cannot_be_written_is_said_before_anything_runs(tmp_path: Path) -> None:
+    script(tmp_path, "open('ran', 'w')\n")
+    run = probe(tmp_path, "run", "-o", "nowhere/report.txt", "train.py")
+    said = "trainlint: nowhere/report.txt: its folder cannot be written to: nothing was run\n"
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", said)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_without_torch_it_is_said_before_anything_runs(tmp_path: Path) -> None:
     script(tmp_path, "print('here')\n")
     script(tmp_path, "import sys\n\nsys.modules['torch'] = None\n", "sitecustomize.py")

@@ -22,6 +22,7 @@ def run(arguments: tuple[str, ...], said: Said) -> int:
     form(said)
     settings = {name: _number(said, name) for name in ("every", "steps") if name in said}
     _startable(arguments[0])
+    _writable(said)
     if "report" in said:
         return _watched(arguments, settings, Path(said["report"][-1]), said)
     with tempfile.TemporaryDirectory(prefix="trainlint-probe-") as folder:
@@ -53,6 +54,14 @@ def _startable(word: str) -> None:
         raise UsageError(NO_TORCH)
     if not word.startswith("-") and not Path(word).exists():
         raise UsageError(f"{word}: no such file")
+
+
+def _writable(said: Said) -> None:
+    """A report that cannot be written is better known before hours of training."""
+    for name in said.get("output", ()):
+        folder = Path(name).absolute().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise UsageError(f"{name}: its folder cannot be written to: nothing was run")
 
 
 def _number(said: Said, name: str) -> int:
