@@ -8,6 +8,8 @@ import pytest
 
 from trainlint.check import Request, check
 from trainlint.report import Tally
+from trainlint.report.resolution import as_text
+from trainlint.resolve import Place, resolve
 
 HEAD = """
 import argparse
@@ -85,14 +87,12 @@ def test_a_loss_of_a_library_that_nobody_knows_stays_open(tmp_path: Path) -> Non
     assert judged(tmp_path, "import lossy\n" + OTHER.format(other="lossy.Smooth()")) == "open"
 
 
-FORKS = "".join(f"    if sys.argv[{place}] == 'a':\n        x = layer_{place}(x)\n" for place in range(1, 9))
-LAYERS = "".join(f"layer_{place} = nn.Linear(8, {place + 8})\n" for place in range(1, 9))
+FORKS = "".join(f"    if sys.argv[{place}] == 'a':\n        classes = classes + {place}\n" for place in range(1, 9))
 MANY = f"""
-{LAYERS}
-
 def logits(x):
+    classes = 8
 {FORKS}
-    return x
+    return nn.Linear(4, classes)(x)
 
 
 {{name}} = {{index}}
@@ -336,8 +336,9 @@ class Model(nn.Module):
         self.criterion = nn.CrossEntropyLoss(ignore_index=index)
 
     def forward(self, x, y):
+        classes = 8
 {forks}
-        return self.criterion(x, y)
+        return self.criterion(nn.Linear(8, classes)(x), y)
 
 
 def make(kind):
@@ -350,9 +351,16 @@ make("b")(torch.randn(2, 8), torch.tensor([1, 2])).backward()
 
 
 def test_a_path_that_is_not_followed_leaves_a_loss_open_whatever_the_first_one_shows(tmp_path: Path) -> None:
-    forks = FORKS.replace("    if", "        if").replace("        x =", "            x =")
+    forks = FORKS.replace("    if", "        if").replace("        classes", "            classes")
     pad = "PAD_ID = 3\n"
     given = "PAD_ID if kind == 'a' else int(sys.argv[1])"
-    text = HEAD + LAYERS + pad + DEFAULT.format(default=0, forks=forks, given=given)
+    text = HEAD + pad + DEFAULT.format(default=0, forks=forks, given=given)
     found = tally(tmp_path, train__py=text)
     assert (found.safe, found.unjudged) == (0, 1)
+
+
+def test_resolve_says_that_the_index_alone_settles_it(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(HEAD + MANY.format(name="pad_id", index=3))
+    found = resolve(Place(str(tmp_path / "train.py")), Request((), str(tmp_path), isolated=True))
+    told = "".join(text for line in as_text(found, str(tmp_path)) for _, text in line)
+    assert "3, no class is lost wherever it stands" in told

@@ -198,3 +198,15 @@ def test_an_optimizer_is_told_with_its_weights_its_numbers_and_the_defaults_behi
     assert '  weights  bfloat16\n             nn.Linear(16, 4).to(device="cpu", dtype=kind)  train.py:10\n' in told
     assert '    assumed  parser.add_argument("--rate", type=float, default=2e-5)  settings.py:11\n' in told
     assert "  eps      1e-08\n  beta2    0.95\n  state    bfloat16\n" in told
+
+
+def test_a_line_of_a_settings_file_is_not_read_as_python(tmp_path: Path) -> None:
+    (tmp_path / "sizes.yaml").write_text("pad: 0\ntags: 12\n")
+    (tmp_path / "train.py").write_text(
+        "import torch.nn.functional as F\nimport yaml\nfrom torch import nn\n\n"
+        "with open('sizes.yaml') as file:\n    sizes = yaml.safe_load(file)\n"
+        "F.cross_entropy(nn.Linear(4, sizes['tags'])(x), y, ignore_index=3)\n"
+    )
+    assert said(tmp_path, "sizes.yaml:2").startswith("train.py:7:1: cross_entropy: safe")
+    with pytest.raises(NoPlace, match="no Python code"):
+        said(tmp_path, "sizes.yaml:1")

@@ -72,16 +72,27 @@ def resolve(asked: Place, request: Request) -> Resolution:
         NoPlace: the row has no file that can be read.
     """
     (scope,) = scopes(request, (asked.path,))
+    if os.path.isfile(asked.path) and not _is_python(asked.path):
+        scope = replace(scope, asked=(scope.root,))
     known = seen(scope, request)
     whole = replace(scope, asked=(scope.root, *scope.asked))
     report = judge(known.facts, rules_for(known.facts, scope.settings), whole, cache(text_of))
     faults = (fact for fact in known.facts.of(Unreadable) if Place(asked.path).holds(fact.call))
     sites = _sites(known.facts, (*report.findings, *report.suppressed))
+    found = tuple(site for site in sites if any(asked.holds(span) for span in _spans(site)))
+    if asked.row is not None and not found and not _is_python(asked.path):
+        raise NoPlace(
+            f"{asked.path}:{asked.row}: this is no Python code, and nothing that is looked at rests on the line"
+        )
     return Resolution(
-        sites=tuple(site for site in sites if any(asked.holds(span) for span in _spans(site))),
-        names=() if asked.row is None else _names(asked, known.project),
+        sites=found,
+        names=() if asked.row is None or not _is_python(asked.path) else _names(asked, known.project),
         faults=(*(f"{fact.call}: {fact.reason}" for fact in faults), *report.faults),
     )
+
+
+def _is_python(path: str) -> bool:
+    return path.endswith((".py", ".pyi", NOTEBOOK))
 
 
 def _names(asked: Place, project: Project) -> tuple[Settled, ...]:

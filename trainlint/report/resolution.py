@@ -32,7 +32,7 @@ from trainlint.report import place, reason
 from trainlint.report.structured import VERSION, located
 from trainlint.report.text import LABEL, STYLES, Line, lined_up, place_of, printable
 from trainlint.span import Span
-from trainlint.value import Integer, Position, Proof, Real, Settled, Step, Unknown, Worth
+from trainlint.value import Integer, Proof, Real, Settled, Step, Unknown, Worth
 
 VERDICTS = {"safe": "bold green", "flagged": "bold red", "not judged": "bold yellow"}
 KNOWN_BY = {
@@ -198,19 +198,19 @@ def _of(fact: Fact) -> Iterator[Row]:
     match fact:
         case Loss():
             yield _layer(fact.layer)
-            yield _index("skips", fact.ignore_index, fact.position, DEFAULT if fact.is_default else "")
+            yield _index("skips", fact.ignore_index, _stands(fact), DEFAULT if fact.is_default else "")
             yield from _job(fact.end_of_texts or fact.job)
             yield from _targets(fact.targets)
             yield NO_DTYPE
         case CtcLoss():
             yield _layer(fact.layer)
-            yield _index("blank", fact.blank, fact.position, DEFAULT if fact.is_default else "")
+            yield _index("blank", fact.blank, _stands(fact), DEFAULT if fact.is_default else "")
             yield from _job(fact.job)
             yield NO_DTYPE
         case Metric():
             yield _layer(fact.layer)
             yield _number("declared", fact.declared)
-            yield _index("skips", fact.ignore_index, fact.position, "")
+            yield _index("skips", fact.ignore_index, _stands(fact), "")
             yield from _job(fact.job)
         case LossInput():
             yield _input(fact)
@@ -236,11 +236,18 @@ def _number(label: str, number: Integer | Unknown) -> Row:
     return Row(label, str(number), number.evidence, number.assumed, number=number.number)
 
 
-def _index(label: str, index: Integer | Unknown, position: Position | Unknown, given: str) -> Row:
+def _stands(fact: Loss | CtcLoss | Metric) -> str:
+    """Where the index of a fact stands against the classes."""
+    if not isinstance(fact.position, Unknown):
+        return fact.position.value
+    settled = not isinstance(fact, Metric) and fact.is_settled
+    return "no class is lost wherever it stands" if settled else "position open"
+
+
+def _index(label: str, index: Integer | Unknown, stands: str, given: str) -> Row:
     row = _number(label, index)
     if isinstance(index, Unknown):
         return row
-    stands = "position open" if isinstance(position, Unknown) else position.value
     return replace(row, text=f"{row.text}{given}, {stands}")
 
 
