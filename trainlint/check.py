@@ -27,6 +27,7 @@ from trainlint.facts import (
     LossInput,
     Metric,
     Optimizer,
+    StopCheck,
     Unjudged,
 )
 from trainlint.facts import Selection as ModelSelection
@@ -52,6 +53,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     FORMATS: ((LossArithmetic,), Severity.WARNING),
     "checkpoints": ((ModelSelection,), Severity.WARNING),
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
+    "stop checks": ((StopCheck,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
