@@ -364,3 +364,26 @@ def test_resolve_says_that_the_index_alone_settles_it(tmp_path: Path) -> None:
     found = resolve(Place(str(tmp_path / "train.py")), Request((), str(tmp_path), isolated=True))
     told = "".join(text for line in as_text(found, str(tmp_path)) for _, text in line)
     assert "3, no class is lost wherever it stands" in told
+
+
+RAISING = """
+def make(kind):
+    if kind == "plain":
+        return nn.CrossEntropyLoss(ignore_index=255)
+    else:
+        {otherwise}
+
+
+def step(x, y):
+    return make(sys.argv[1])(nn.Linear(4, 5)(x), y)
+
+
+step(torch.randn(2, 4), torch.tensor([1, 2])).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "expected"), [("raise ValueError(kind)", "safe"), ("return made_elsewhere(kind)", "open")]
+)
+def test_a_path_that_ends_in_an_error_leaves_nothing_open(tmp_path: Path, otherwise: str, expected: str) -> None:
+    assert judged(tmp_path, RAISING.format(otherwise=otherwise)) == expected

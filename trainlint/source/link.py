@@ -201,53 +201,77 @@ def _tells_alone(workspace: Workspace, linker: Linker, site: Site) -> bool:
 
     A number is found on fewer forks than a layer, so that paths are followed which the search for the layer gives up.
     """
-    budget = Budget(linker.steps)
+    budget, seen, last = Budget(linker.steps), 0, Path()
 
     def make(path: Path) -> World:
-        world = Evaluator(workspace, path, budget)
+        nonlocal last
+        world, last = Evaluator(workspace, path, budget), path
         world.narrow = True
         return world
 
-    run: Callable[[World], tuple[Fact, ...]] = lambda world: tuple(linker.facts(world, site))  # noqa: E731
-    seen = 0
-    for facts, path in worlds(make, run):
+    for facts, path in worlds(make, lambda world: tuple(linker.facts(world, site))):
         seen += 1
         asking = any(True for fact in facts for _ in fact.unjudged())
-        left = not facts and not path.followed
-        if asking or left or budget.left < 0 or (seen == MOST_WORLDS and path.next() is not None):
+        if asking or (not facts and not path.followed) or budget.left < 0:
             return False
-    return seen > 0
+    return seen > 0 and last.next() is None
+
+
+@dataclass
+class Followed:
+    """What the paths to one site show: the facts by their kind, each path with the kinds that it showed, and whether
+    every path was followed.
+    """
+
+    found: dict[type[Fact], dict[Fact, Fact]]
+    paths: list[tuple[Path, set[type[Fact]]]]
+    is_whole: bool = True
 
 
 def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     """The facts of a site for each path to it: each caller, each arm of a branch that matters."""
-    budget = Budget(linker.steps)
     run: Callable[[World], tuple[Fact, ...]] = lambda world: _in_one_world(world, linker, site)  # noqa: E731
-    settled = _settled(workspace, linker.steps, run)
-    if settled:
-        budget = Budget(linker.steps)
+    settled = _settled(workspace, linker.steps, run, MOST_WORLDS)
+    followed = _followed(workspace, linker.steps, run, settled)
+    if not followed.is_whole and not settled:
+        settled = _settled(workspace, linker.steps, run, 1)
+        followed = _followed(workspace, linker.steps, run, settled) if settled else followed
+    if not followed.is_whole:
+        firsts = (next(iter(of_kind.values())) for of_kind in followed.found.values())
+        yield from filter(None, (fact.given_up(TOO_MANY) for fact in firsts))
+        return
+    if not followed.paths:
+        with suppress(Impossible):
+            yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
+    for kind, of_kind in ((kind, _without_restored(each)) for kind, each in followed.found.items()):
+        others = [path for path, kinds in followed.paths if kind not in kinds]
+        yield from _with_others(list(of_kind.values()), others)
+
+
+def _followed(
+    workspace: Workspace,
+    steps: int,
+    run: Callable[[World], tuple[Fact, ...]],
+    settled: dict[tuple[object, ...], int],
+) -> Followed:
+    """Run an evaluation on each path, the forks aside that are settled, until there are too many or no steps left."""
+    budget, last, followed = Budget(steps), Path(), Followed(defaultdict(dict), [])
 
     def make(path: Path) -> World:
-        world = Evaluator(workspace, path, budget)
+        nonlocal last
+        world, last = Evaluator(workspace, path, budget), path
         world.given.update(settled)
         return world
 
-    found: dict[type[Fact], dict[Fact, Fact]] = defaultdict(dict)
-    paths: list[tuple[Path, set[type[Fact]]]] = []
     for facts, path in worlds(make, run):
-        paths.append((path, {type(fact) for fact in facts}))
+        followed.paths.append((path, {type(fact) for fact in facts}))
         for fact in facts:
-            found[type(fact)].setdefault(replace(fact, context=()), replace(fact, branch=path.steps("branch")))
-        if (len(paths) == MOST_WORLDS or budget.left < 0) and path.next() is not None:
-            firsts = (next(iter(of_kind.values())) for of_kind in found.values())
-            yield from filter(None, (fact.given_up(TOO_MANY) for fact in firsts))
-            return
-    if not paths:
-        with suppress(Impossible):
-            yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
-    for kind, of_kind in ((kind, _without_restored(each)) for kind, each in found.items()):
-        others = [path for path, kinds in paths if kind not in kinds]
-        yield from _with_others(list(of_kind.values()), others)
+            each = replace(fact, branch=path.steps("branch"))
+            followed.found[type(fact)].setdefault(replace(fact, context=()), each)
+        if budget.left < 0:
+            break
+    followed.is_whole = last.next() is None
+    return followed
 
 
 def _without_restored(facts: dict[Fact, Fact]) -> dict[Fact, Fact]:
@@ -268,16 +292,16 @@ def _is_restored(fact: Fact) -> bool:
 
 
 def _settled(
-    workspace: Workspace, steps: int, run: Callable[[World], tuple[Fact, ...]]
+    workspace: Workspace, steps: int, run: Callable[[World], tuple[Fact, ...]], most: int
 ) -> dict[tuple[object, ...], int]:
-    """Where there are more paths than can be followed: the forks of the first path whose other answers change nothing.
+    """Where there are more than ``most`` paths: the forks of the first path whose other answers change nothing.
 
     They keep their first answer; only what matters for this site is then followed on every path. An answer that leads
     to a question which the first path was not asked matters.
     """
     budget, first = Budget(steps), Path()
     base = _result(Evaluator(workspace, first, budget), run)
-    if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= MOST_WORLDS:
+    if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= most:
         return {}
     settled: dict[tuple[object, ...], int] = {}
     for key, fork in reversed(first.forks.items()):

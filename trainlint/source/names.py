@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import Binding, Constant, Frame, Thing
-from trainlint.source.world import World
+from trainlint.source.world import Impossible, World
 from trainlint.value import Integer
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -499,8 +499,10 @@ def leaves(block: Sequence[ast.AST]) -> bool:
 
 
 def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[ast.Return]:
-    """The ``return`` that ends a body in this world; nothing if it falls off its end."""
+    """The ``return`` that ends a body in this world; nothing if it falls off its end. A body that raises ends a run."""
     for inner in body:
+        if isinstance(inner, ast.Raise) and not world.renews and not _is_caught(frame.module, inner):
+            raise Impossible
         if isinstance(inner, ast.Return):
             yield inner
             return
@@ -511,6 +513,15 @@ def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[as
         is_loop = isinstance(inner, ast.For | ast.AsyncFor | ast.While)
         if found or (leaves(block) and not is_loop):
             return
+
+
+def _is_caught(module: Module, node: ast.AST) -> bool:
+    """Whether a statement of a function stands in a ``try``, which may go on after an error."""
+    while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
+        if isinstance(node, ast.Try):
+            return True
+        node = module.parents[node]
+    return False
 
 
 def _run(world: World, node: ast.stmt, frame: Frame) -> list[ast.stmt]:
