@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from trainlint.facts.precision import Dtype
-from trainlint.knowledge.numerics import cutoff, probability_cutoff, sequential_cutoff
+from trainlint.numerics import cutoff, probability_cutoff, sequential_cutoff
 from trainlint.probe.margin import HIGHEST, LOWEST, TORCH, Arithmetic, Row, measure, signals
 from trainlint.probe.search import first
 from trainlint.probe.spellings import SPELLINGS

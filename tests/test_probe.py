@@ -397,3 +397,15 @@ def test_ranks_are_added_up(tmp_path: Path) -> None:
     document: dict[str, Any] = json.loads(probe(tmp_path, "report", "seen", "--output-format", "json").stdout)
     assert document["findings"][0]["measured"]["calls"] == 20
     assert "after 10 optimizer steps in 2 processes" in run.stdout
+
+
+def test_a_torch_that_names_its_losses_otherwise_is_watched_at_the_public_names(tmp_path: Path) -> None:
+    renamed = "import trainlint.probe.attach as attach\n\nattach.LOW = {'one': 'cross_entropy', 'other': 'nll_loss'}\n"
+    late = HEAD.replace("from torch.nn.functional import cross_entropy\n", "").replace(
+        "cross_entropy(", "nn.functional.cross_entropy("
+    )
+    body = "import trainlint.probe\n\nwith trainlint.probe.watch():\n    train(40, STOP)\n"
+    path = script(tmp_path, late + renamed + body)
+    run = subprocess.run([sys.executable, str(path)], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert "TL101 sentinel-collision" in run.stderr
+    assert "names imported before are not watched" in run.stderr

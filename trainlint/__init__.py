@@ -62,8 +62,8 @@ from trainlint.facts import (
     ZeroSignal,
 )
 from trainlint.finding import Finding, Severity
-from trainlint.knowledge.numerics import cutoff
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
+from trainlint.numerics import cutoff, sequential_cutoff
 from trainlint.rule import Rule, rule
 from trainlint.span import Span
 from trainlint.value import (
@@ -159,5 +159,6 @@ __all__ = [
     "joined",
     "roles",
     "rule",
+    "sequential_cutoff",
     "taken",
 ]

@@ -41,10 +41,9 @@ Silent where the files that lead there name another device than the CPU, under 1
 classes is not known.
 """
 
-import math
 from collections.abc import Iterator
 
-from trainlint import Device, Dtype, Finding, LossArithmetic, Severity, rule
+from trainlint import Device, Dtype, Finding, LossArithmetic, Severity, rule, sequential_cutoff
 
 MANY = 1000
 """With fewer classes the margin stays above 9.7, which little training reaches."""
@@ -57,7 +56,7 @@ def class_dim_layout(loss: LossArithmetic) -> Iterator[Finding]:
         return
     if loss.device in (Device.CUDA, Device.OTHER) or loss.arithmetic is Dtype.FLOAT64:
         return
-    margin = Dtype.FLOAT32.significand * math.log(2) - math.log(loss.classes - 1)
+    margin = sequential_cutoff(Dtype.FLOAT32.significand, loss.classes)
     yield Finding(
         loss.call,
         f"{loss.function} adds {loss.classes} classes one by one in float32 on the CPU: those with a low number get no"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
+from trainlint.numerics import cutoff, probability_cutoff
 from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 
@@ -151,8 +152,8 @@ class LossArithmetic(Fact):
         if self.spelling is Spelling.BY_HAND:
             return BY_HAND.get(dtype)
         if dtype.is_short and self.spelling in (Spelling.LOGARITHM, Spelling.BINARY):
-            return math.log(2 ** (dtype.significand + 1) - 1)
-        return dtype.significand * math.log(2)
+            return probability_cutoff(dtype.significand)
+        return cutoff(dtype.significand)
 
     def unjudged(self) -> Iterator[Unjudged]:
         """In which format the loss is computed."""

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trainlint.facts.precision import Dtype
-from trainlint.knowledge.numerics import cutoff
+from trainlint.numerics import cutoff
 from trainlint.probe.margin import Row
 
 COLOURS = dict(zip(Dtype, ("tab:blue", "tab:green", "tab:red", "tab:orange"), strict=True))
