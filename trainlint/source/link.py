@@ -233,7 +233,7 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
     run: Callable[[World], tuple[Fact, ...]] = lambda world: _in_one_world(world, linker, site)  # noqa: E731
     settled = _settled(workspace, linker.steps, run, MOST_WORLDS)
     followed = _followed(workspace, linker.steps, run, settled)
-    if not followed.is_whole and not settled:
+    if not followed.is_whole and not settled and {Loss, CtcLoss} & set(followed.found):
         settled = _settled(workspace, linker.steps, run, 1)
         followed = _followed(workspace, linker.steps, run, settled) if settled else followed
     if not followed.is_whole:
