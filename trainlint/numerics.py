@@ -34,14 +34,3 @@ def sequential_cutoff(significand: int, classes: int) -> float:
     [16.6, 13.2, 9.7, 5.8]
     """
     return cutoff(significand) - math.log(classes - 1)
-
-
-def settling_margin(eps: float, weight_decay: float) -> float:
-    """About where AdamW lets the margin settle under an exact loss: there its step is as small as its decay.
-
-    Measured to within 1 for a one-layer transformer; nothing settles without decay.
-
-    >>> round(settling_margin(1e-8, 1.0), 1)
-    16.4
-    """
-    return -math.log(eps) - math.log(weight_decay) - 2

@@ -8,11 +8,6 @@ from __future__ import annotations
 CASTING = frozenset({"float", "double", "half", "bfloat16", "to", "type", "type_as"})
 """Methods of tensors that cast, or may."""
 
-WITH_FORMAT = {"softmax": 3, "log_softmax": 3}
-"""Functions of ``torch.nn.functional`` that cast before they compute, and the place of their ``dtype``; of torch's own
-and of the methods it is one and two places nearer.
-"""
-
 PROMOTED = frozenset(
     {
         "softmax", "log_softmax", "softplus", "exp", "expm1", "log", "log1p", "log2", "log10", "pow", "norm", "sum",

@@ -49,6 +49,11 @@ class Applied:
     node: ast.AST | None
     frame: Frame | None
 
+    @property
+    def is_construction(self) -> bool:
+        """Whether the call makes an object, and applies nothing."""
+        return self.built is None and self.name.rpartition(".")[2][:1].isupper()
+
 
 def standing(world: World, site: Site) -> Frame:
     """The frame of a site, entered through this world's caller."""
@@ -83,6 +88,16 @@ def applying(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
                 yield Site(use, place)
     if construction is not None:
         yield Site(construction, module)
+
+
+def uses(world: World, module: Module, words: Collection[str]) -> Iterator[Site]:
+    """The calls of functions with these names, and of the objects that classes with these names make."""
+    for node, word in named(module, words.__contains__):
+        call = call_of(module, node)
+        if call and word.islower():
+            yield Site(call, module)
+        else:
+            yield from applying(world, module, node)
 
 
 def _is_class(node: ast.expr) -> bool:

@@ -29,7 +29,6 @@ KEEPING = (
 CALLBACK = (b"ModelCheckpoint", b"EarlyStopping")
 TRACKER = spelled([checkpoints.TRACKERS.name])
 ARGUMENTS = (b"load_best_model_at_end", b"metric_for_best_model")
-SCORE = (b"score_function",)
 PLATEAU = b"ReduceLROnPlateau"
 STEPPED = re.compile(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.step\(\s*[\w\-]")
 """A scheduler is given a number."""

@@ -15,9 +15,6 @@ from trainlint.source.sift.selection import RECORD
 from trainlint.source.summary import Module, last
 from trainlint.value import Better
 
-Block = list[ast.stmt]
-CAPS = {Better.HIGHER: "max", Better.LOWER: "min"}
-
 
 @dataclass(frozen=True, eq=False)
 class Choice:

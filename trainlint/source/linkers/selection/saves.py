@@ -37,8 +37,6 @@ NO_MODEL = re.compile(
 
 MODEL = re.compile(r"model|net\b|network|weights|state|ckpt|checkpoint|encoder|decoder|params|adapter", re.IGNORECASE)
 COPIES = frozenset({"deepcopy", "copy", "state_dict", "get_weights", "get_params", "clone"})
-STORES = (b"save", b"dump", b"state_dict", b"deepcopy", b"checkpoint", b"Checkpoint")
-"""Words of which a file that keeps weights has one."""
 
 
 def writes(module: Module, node: ast.AST) -> bool:

@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from trainlint.facts import Activation, Form, LossInput
 from trainlint.knowledge import torch
 from trainlint.source.linkers.site import (
-    Applied,
     Site,
     application,
-    applying,
-    call_of,
     callable_of,
-    named,
     passed,
     place_of,
     span_of,
     standing,
     trains,
+    uses,
 )
 from trainlint.source.summary import Module
 from trainlint.source.things import Tensor, Thing, Thunk
@@ -38,19 +35,14 @@ WORDS = frozenset(name.rpartition(".")[2] for name in WANTS)
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of these losses, and of the objects that their classes make."""
-    for node, word in named(module, WORDS.__contains__):
-        call = call_of(module, node)
-        if call and word.islower():
-            yield Site(call, module)
-        else:
-            yield from applying(world, module, node)
+    return uses(world, module, WORDS)
 
 
 def facts(world: World, site: Site) -> Iterator[LossInput]:
     """What reaches the loss in one world; nothing for a construction, nor for an evaluation."""
     frame = standing(world, site)
     known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, WANTS)
-    if known is None or not trains(site.module, site.call) or _is_construction(known):
+    if known is None or not trains(site.module, site.call) or known.is_construction:
         return
     given = passed(known, 0, ("input",))
     asked = set(world.path.forks)
@@ -69,10 +61,6 @@ def facts(world: World, site: Site) -> Iterator[LossInput]:
         classes=_classes(thing),
         arms=_arms(world, asked),
     )
-
-
-def _is_construction(applied: Applied) -> bool:
-    return applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
 
 
 def _meaning(thing: Thing) -> Activation | Unknown:

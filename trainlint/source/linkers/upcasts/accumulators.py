@@ -13,15 +13,13 @@ from trainlint.source.linkers.site import (
     Applied,
     Site,
     application,
-    applying,
-    call_of,
     callable_of,
-    named,
     passed,
     place_of,
     span_of,
     standing,
     trains,
+    uses,
 )
 from trainlint.source.linkers.upcasts.arithmetic import modules
 from trainlint.source.summary import Module
@@ -35,12 +33,7 @@ NAMES = frozenset(KNOWN)
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of these losses, and of the objects that their classes make."""
-    for node, word in named(module, WORDS.__contains__):
-        call = call_of(module, node)
-        if call and word.islower():
-            yield Site(call, module)
-        else:
-            yield from applying(world, module, node)
+    return uses(world, module, WORDS)
 
 
 def facts(world: World, site: Site) -> Iterator[Accumulator]:

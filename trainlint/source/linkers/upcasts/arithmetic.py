@@ -13,15 +13,13 @@ from trainlint.source.linkers.site import (
     Applied,
     Site,
     application,
-    applying,
-    call_of,
     callable_of,
     deciding,
-    named,
     passed,
     span_of,
     standing,
     trains,
+    uses,
 )
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -45,19 +43,14 @@ NOT_SOFTENED = Unknown("what made the log-probabilities is not followed")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of these losses, and of the objects that their classes make."""
-    for node, word in named(module, WORDS.__contains__):
-        call = call_of(module, node)
-        if call and word.islower():
-            yield Site(call, module)
-        else:
-            yield from applying(world, module, node)
+    return uses(world, module, WORDS)
 
 
 def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     """In which numbers one loss is computed in one world; nothing for a construction, nor for an evaluation."""
     frame = standing(world, site)
     known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
-    if known is None or _is_construction(known) or not trains(site.module, site.call):
+    if known is None or known.is_construction or not trains(site.module, site.call):
         return
     given = passed(known, 0, ("input",))
     if not may_be_spatial(site):
@@ -181,10 +174,6 @@ def _fact(
         spatial=isinstance(thing, Tensor) and thing.dim == 1 and spelling is Spelling.NATIVE,
         classes=classes,
     )
-
-
-def _is_construction(applied: Applied) -> bool:
-    return applied.built is None and applied.name.rpartition(".")[2][:1].isupper()
 
 
 def _is_smoothed(world: World, known: Applied) -> bool:
