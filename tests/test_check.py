@@ -220,3 +220,35 @@ def test_a_package_outside_of_the_working_directory_ends_where_its_repository_do
     for folder in (repo, repo.parent):
         (folder / "__init__.py").touch()
     assert root_of(str(repo), str(elsewhere)) == str(repo)
+
+
+LOADED = """\
+import torch
+from torch import nn
+from transformers import AutoModel
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = AutoModel.from_pretrained("my/model"GIVEN)
+        self.head = nn.Linear(768, 5)
+
+    def forward(self, x):
+        return self.head(self.body(x).last_hidden_state)
+
+
+model = Tagger()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+nn.functional.cross_entropy(model(torch.ones(2, 3)).flatten(0, 1), torch.ones(6).long()).backward()
+optimizer.step()
+"""
+
+
+def test_what_is_loaded_in_the_format_of_its_checkpoint_is_not_called_safe(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LOADED.replace("GIVEN", ""))
+    report = check(Request((".",), str(tmp_path), isolated=True))
+    assert report.judged["optimizers"] == report.judged["loss formats"] == Tally(unjudged=1)
+    (tmp_path / "train.py").write_text(LOADED.replace("GIVEN", ", dtype=torch.float32"))
+    report = check(Request((".",), str(tmp_path), isolated=True))
+    assert report.judged["optimizers"] == report.judged["loss formats"] == Tally(safe=1)

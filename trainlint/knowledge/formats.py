@@ -55,8 +55,19 @@ POLICIES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Policies of sharded models, and their parameters by place."""
 
-WORDS = ("bfloat16", "float16", "bf16", "fp16", ".half", "autocast", "HalfTensor", "16-true", "16-mixed")
-"""How code mentions 16 bits: where none of these stands, everything is computed in 32."""
+WORDS = (
+    "bfloat16",
+    "float16",
+    "bf16",
+    "fp16",
+    ".half",
+    "autocast",
+    "HalfTensor",
+    "16-true",
+    "16-mixed",
+    "from_pretrained",
+)
+"""How code mentions 16 bits, or loads what may have them: where none of these stands, all is computed in 32."""
 
 WIDE = ("float64", ".double")
 """How code mentions 64 bits."""

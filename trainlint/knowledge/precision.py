@@ -60,6 +60,6 @@ INITIALISING = frozenset({"init_module", "init_tensor"})
 
 SHORT_WORDS = (
     "bfloat16", "half", "float16", "bf16", "fp16", "HalfTensor", "BFloat16Tensor", "16-true", "torch_dtype",
-    "getattr(torch",
+    "getattr(torch", "from_pretrained",
 )  # fmt: skip
-"""A project without any of these stores no weights in 16 bits, unless a checkpoint is loaded as it is."""
+"""A project without any of these stores no weights in 16 bits: it names no such format, and loads nothing as it is."""
