@@ -96,7 +96,7 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
 
     With more than one job the files are shared out among processes; the facts and their order are the same.
     """
-    from trainlint.source.link import joined
+    from trainlint.source.company import joined
 
     return Facts(joined(_every_fact(project, files, jobs)))
 
