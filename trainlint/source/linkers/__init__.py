@@ -7,6 +7,15 @@ path that leads to the site.
 Each family has a folder, whose table says what is done there in words.
 """
 
-from trainlint.source.linkers import copies, precision, selection, targets, upcasts
+from trainlint.source.linkers import copies, distillation, effects, loop, precision, selection, targets, upcasts
 
-LINKERS = (*targets.LINKERS, *upcasts.LINKERS, *copies.LINKERS, *selection.LINKERS, *precision.LINKERS)
+LINKERS = (
+    *targets.LINKERS,
+    *upcasts.LINKERS,
+    *copies.LINKERS,
+    *selection.LINKERS,
+    *precision.LINKERS,
+    *distillation.LINKERS,
+    *loop.LINKERS,
+    *effects.LINKERS,
+)

@@ -8,10 +8,19 @@ module here and a folder of the same name in ``linkers``.
 
 from __future__ import annotations
 
-from trainlint.source.sift import copies, precision, selection, targets, upcasts
+from trainlint.source.sift import copies, distillation, effects, loop, precision, selection, targets, upcasts
 from trainlint.source.text import UTF_16, Fault, encoding
 
-KINDS = (*targets.KINDS, *upcasts.KINDS, *copies.KINDS, *selection.KINDS, *precision.KINDS)
+KINDS = (
+    *targets.KINDS,
+    *upcasts.KINDS,
+    *copies.KINDS,
+    *selection.KINDS,
+    *precision.KINDS,
+    *distillation.KINDS,
+    *loop.KINDS,
+    *effects.KINDS,
+)
 """One condition for each kind of site, the likeliest first."""
 
 
