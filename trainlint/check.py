@@ -151,9 +151,9 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
         suppressed=tuple(finding for finding in asked if finding in quiet),
         unjudged=_unjudged(facts, scope),
         judged={kind: _tally(facts, _about(kind, every, known), constant, kind, scope) for kind in JUDGED},
-        failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
+        failing=tuple(each for each in reported if each.code in constant or _fails(each, scope.settings)),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
-        lines={finding.where.path: text(finding.where.path).lines for finding in reported},
+        lines={finding.where.path: text(finding.where.path).lines for finding in asked},
     )
 
 
@@ -334,7 +334,7 @@ def _joined(first: Report, second: Report) -> Report:
         judged={kind: first.judged[kind] + second.judged[kind] for kind in JUDGED},
         files_checked=first.files_checked + second.files_checked,
         skipped={**first.skipped, **second.skipped},
-        failing=first.failing + second.failing,
+        failing=(*first.failing, *second.failing),
         faults=(*first.faults, *second.faults),
         roots=(*first.roots, *second.roots),
         lines={**first.lines, **second.lines},

@@ -10,12 +10,10 @@ from trainlint import config
 from trainlint.check import Request, check
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
+from trainlint.cli.output import COLOURS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.config import ConfigError, Layer
 from trainlint.report import Report, filename, text
 from trainlint.selection import UnknownSelector, did_you_mean
-
-FORMATS = ("full", "concise", "json")
-COLOURS = ("auto", "always", "never")
 
 LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "extend-exclude")
 """Options whose values are lists with commas, under the names that the settings have for them."""
@@ -24,33 +22,33 @@ LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "exten
 def run(paths: tuple[str, ...], said: Said) -> int:
     """Check these paths, write the reports, and answer with the exit status."""
     folder = os.getcwd()
-    colour = choice(said, "color", COLOURS)
+    choice(said, "color", COLOURS)
     try:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
         settings = config.settings((*((here,) if here else ()), *given))
-        outputs = [_output(each) for each in settings.output_format]
+        wanted = outputs(settings.output_format)
         request = Request(_paths(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
         report = check(request)
     except (ConfigError, UnknownSelector) as error:
         raise UsageError(str(error)) from error
-    for name, target in outputs:
-        write(_rendered(name, report, folder, said), target, colour)
-    printed = [name for name, target in outputs if not target]
+    unwritten = [fault for each in wanted for fault in _written(each, report, folder, said)]
+    printed = [each.format for each in wanted if not each.target]
     _remark(report, folder, said, printed, () if paths else settings.src)
-    return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
+    status = 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
+    return max((status, *map(complain, unwritten)))
+
+
+def _written(output: Output, report: Report, folder: str, said: Said) -> Iterator[str]:
+    """Write one report; why it could not be, if it could not: the others are still wanted."""
+    try:
+        write(rendered(output.format, report, folder, said), output.target, choice(said, "color", COLOURS))
+    except UsageError as error:
+        yield str(error)
 
 
 def _paths(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[str, ...]:
     return paths if paths or "hook" in said else src or (".",)
-
-
-def choice(said: Said, name: str, choices: Sequence[str]) -> str:
-    value = said.get(name, choices[:1])[-1]
-    if value not in choices:
-        expected = ", ".join(choices)
-        raise UsageError(f"--{name} must be one of {expected}, not {value!r}{did_you_mean(value, choices)}")
-    return value
 
 
 def jobs(said: Said) -> int:
@@ -99,51 +97,6 @@ def _ignores(pairs: Iterable[str]) -> Mapping[str, list[str]]:
     return ignores
 
 
-def _output(wish: str) -> tuple[str, str]:
-    """FORMAT or FORMAT:FILE."""
-    name, _, target = wish.partition(":")
-    if name not in FORMATS:
-        raise UsageError(
-            f"--output-format must be one of {', '.join(FORMATS)}, not {name!r}{did_you_mean(name, FORMATS)}"
-        )
-    return name, target
-
-
-def _rendered(name: str, report: Report, folder: str, said: Said) -> Iterator[text.Line]:
-    if name == "json":
-        from trainlint.report.structured import as_json
-
-        yield (("", as_json(report, folder)),)
-        return
-    yield from (text.full if name == "full" else text.concise)(report, folder)
-    if "show-unjudged" in said:
-        yield from text.unjudged(report, folder)
-    if name == "full" and report.files_checked and "quiet" not in said:
-        yield (("bold", text.summary(report)),)
-
-
-def write(lines: Iterable[text.Line], target: str, colour: str) -> None:
-    if target:
-        try:
-            with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.writelines(f"{''.join(piece for _, piece in line)}\n" for line in lines)
-        except OSError as error:
-            raise UsageError(f"{target}: {error.strerror}") from error
-    elif _is_colourful(colour):
-        from trainlint.report.colour import coloured
-
-        sys.stdout.write(coloured(lines))
-    else:
-        sys.stdout.writelines(f"{''.join(piece for _, piece in line)}\n" for line in lines)
-    sys.stdout.flush()
-
-
-def _is_colourful(colour: str) -> bool:
-    if colour != "auto":
-        return colour == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src: Sequence[str]) -> None:
     """What goes to the error stream: faults, and what a reader of the reports would not see in them."""
     for fault in report.faults:
@@ -164,5 +117,5 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
                 print(line, file=sys.stderr)
     if not report.files_checked:
         print("0 files checked", file=sys.stderr)
-    elif "full" not in printed and "json" not in printed and "quiet" not in said:
+    elif "quiet" not in said and TOLD_APART.issuperset(printed):
         print(text.summary(report), file=sys.stderr)

@@ -27,6 +27,11 @@ LONGEST_LINE = 200
 """Longer source lines are cut: they were written by a program."""
 
 
+def plain(lines: Iterable[Line]) -> Iterator[str]:
+    """The lines without their styles, each with its end."""
+    return (f"{''.join(piece for _, piece in line)}\n" for line in lines)
+
+
 def full(report: Report, folder: str) -> Iterator[Line]:
     """Each finding with its code, its consequence, its proof and its cure."""
     for finding in report.findings:
@@ -96,7 +101,12 @@ def _finding(finding: Finding, report: Report, folder: str) -> Iterator[Line]:
     head = f"{finding.severity.value} {finding.code}"
     yield (*place_of(finding.where, folder), (style, head), ("", f" {finding.name}"))
     yield (("", f"  {printable(finding.message)}"),)
-    yield from _excerpt(finding, report.text(finding.where), style)
+    yield from excerpt(finding, report.text(finding.where), style)
+    yield from explanation(finding, folder)
+
+
+def explanation(finding: Finding, folder: str) -> Iterator[Line]:
+    """What a finding does to the run, what proves it, its cure, and the defaults it rests on."""
     yield from _labelled("so", [finding.consequence])
     yield from _labelled("because", lined_up(finding.because, folder))
     yield from _labelled("help", [finding.help])
@@ -119,7 +129,8 @@ def lined_up(steps: Sequence[Step], folder: str) -> Iterator[str]:
         yield f"{text:<{width}}  {where}{cell}:{step.where.row}"
 
 
-def _excerpt(finding: Finding, lines: Sequence[str], style: str) -> Iterator[Line]:
+def excerpt(finding: Finding, lines: Sequence[str], style: str = "") -> Iterator[Line]:
+    """The lines of a finding as they stand in its file, the place underlined."""
     where, call = finding.where, finding.call
     rows = {where.row}
     if call and (call.path, call.cell) == (where.path, where.cell) and call.row < where.row:
