@@ -49,16 +49,18 @@ def _declarations(world: World, home: Module, name: str) -> Iterator[tuple[ast.C
             yield from ((call, module) for call in _options(module).get(name, ()))
 
 
-def _options(module: Module) -> dict[str, list[ast.Call]]:
+def _options(module: Module) -> dict[object, list[ast.Call]]:
     """The ``add_argument`` calls of a file by the option that each declares."""
     known = module.kept.get("options")
-    if not isinstance(known, dict):
-        known = module.kept["options"] = {}
-        for node in module.loads.get("add_argument", ()):
-            call = module.parents.get(node)
-            if isinstance(call, ast.Call) and call.func is node:
-                known.setdefault(_declared(call), []).append(call)
-    return known
+    if isinstance(known, dict):
+        return known
+    found: dict[object, list[ast.Call]] = {}
+    for node in module.loads.get("add_argument", ()):
+        call = module.parents.get(node)
+        if isinstance(call, ast.Call) and call.func is node:
+            found.setdefault(_declared(call), []).append(call)
+    module.kept["options"] = found
+    return found
 
 
 def _declared(call: ast.Call) -> object:

@@ -162,8 +162,8 @@ class World(ABC):
             return 0
         if fork not in self.path.forks:
             self.path.forks[fork] = Fork(kind, tuple(answers))
-            sizes = map(len, (self.memo, self.called, self.context, self.unfollowed, self.given))
-            self.marks[fork] = Mark(*sizes)
+            known = (self.memo, self.called, self.context, self.unfollowed, self.given)
+            self.marks[fork] = Mark(*(len(each) for each in known))
         return self.path.forks[fork].answer
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
