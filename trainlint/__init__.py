@@ -71,6 +71,7 @@ from trainlint.finding import (
     Replace,
     SetKeyword,
     Severity,
+    Unwrap,
     Wrap,
 )
 from trainlint.knowledge.roles import END_TEXT_IDS, entry_role, index_roles, roles
@@ -168,6 +169,7 @@ __all__ = [
     "Unknown",
     "Unreadable",
     "UnusedSentinel",
+    "Unwrap",
     "WeightAverage",
     "Wrap",
     "ZeroSignal",

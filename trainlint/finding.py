@@ -58,6 +58,17 @@ class Wrap:
 
 
 @dataclass(frozen=True)
+class Unwrap:
+    """Leave of the expression at ``where`` only the one at ``inner``, which is a part of it.
+
+    Parentheses that it then needs are added.
+    """
+
+    where: Span
+    inner: Span
+
+
+@dataclass(frozen=True)
 class Replace:
     """Write ``text`` in place of the expression, word or sign that is exactly ``where``."""
 
@@ -88,7 +99,18 @@ class AddImport:
     module: str
 
 
-Edit = SetKeyword | Wrap | Replace | Delete | AddImport
+Edit = SetKeyword | Wrap | Unwrap | Replace | Delete | AddImport
+
+
+@dataclass(frozen=True)
+class TextEdit:
+    """What an edit comes down to in one file: this text in place of a stretch, which may be empty.
+
+    Lines end in a newline, whatever ends them in the file.
+    """
+
+    where: Span
+    text: str
 
 
 @dataclass(frozen=True)
