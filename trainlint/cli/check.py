@@ -23,6 +23,9 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     """Check these paths, write the reports, and answer with the exit status."""
     folder = os.getcwd()
     choice(said, "color", COLOURS)
+    if not ("fix" in said or "diff" in said):
+        for name in (name for name in ("unsafe-fixes", "show-fixes") if name in said):
+            raise UsageError(f"--{name} needs --fix or --diff")
     try:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
@@ -30,6 +33,12 @@ def run(paths: tuple[str, ...], said: Said) -> int:
         wanted = outputs(settings.output_format)
         request = Request(_paths(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
         report = check(request)
+        if "fix" in said or "diff" in said:
+            from trainlint.cli import fix
+
+            if "diff" in said:
+                return fix.difference(request, report, said)
+            report = fix.fixed(request, report, said)
     except (ConfigError, UnknownSelector) as error:
         raise UsageError(str(error)) from error
     unwritten = [fault for each in wanted for fault in _written(each, report, folder, said)]

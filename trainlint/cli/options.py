@@ -78,10 +78,15 @@ CHECK = Command(
         Option("exit-zero", "Exit with 0 even when there are findings."),
         Option(
             "output-format",
-            "full, concise or json; FORMAT:FILE writes to a file. May be given several times.",
+            "full, concise, json, json-lines, sarif, github, gitlab, junit, rdjson or markdown; FORMAT:FILE writes to a"
+            " file. May be given several times.",
             Kind.MANY,
             "FORMAT",
         ),
+        Option("fix", "Write the safe fixes into the files, each checked before it is written."),
+        Option("diff", "Print what --fix would change and write nothing; the exit status is 1 if that is anything."),
+        Option("unsafe-fixes", "Apply fixes too that change more than the bug."),
+        Option("show-fixes", "Name each fix that is applied."),
         Option("show-unjudged", "Say what could not be judged, and what would settle it."),
         Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never"),
         Option("quiet", "Findings and faults only.", short="-q"),

@@ -60,6 +60,9 @@ PROGRAMS: Mapping[str, Callable[[Report, str], Iterable[str]]] = {
 
 FORMATS = ("full", "concise", *PROGRAMS)
 
+FIXING = frozenset({"json", "json-lines", "sarif", "rdjson"})
+"""The formats that hold the text of fixes."""
+
 
 @dataclass(frozen=True)
 class Output:
@@ -103,13 +106,23 @@ def _output(wish: str) -> Output:
 def rendered(name: str, report: Report, folder: str, said: Said) -> Iterator[text.Line]:
     """A report in one of the formats."""
     if name in PROGRAMS:
-        yield from ((("", line),) for line in PROGRAMS[name](report, _top(name, folder)))
+        known = _with_fixes(report) if name in FIXING else report
+        yield from ((("", line),) for line in PROGRAMS[name](known, _top(name, folder)))
         return
     yield from (text.full if name == "full" else text.concise)(report, folder)
     if "show-unjudged" in said:
         yield from text.unjudged(report, folder)
     if name == "full" and report.files_checked and "quiet" not in said:
         yield (("bold", text.summary(report)),)
+
+
+def _with_fixes(report: Report) -> Report:
+    """What makes text of fixes reads the files once more and is heavy: only where there is a fix."""
+    if all(finding.fix is None for finding in report.findings):
+        return report
+    from trainlint.repair import proposed
+
+    return proposed(report)
 
 
 def _top(name: str, folder: str) -> str:

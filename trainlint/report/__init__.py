@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trainlint.facts import Unjudged
-from trainlint.finding import Finding
+from trainlint.finding import Finding, TextEdit
 from trainlint.span import Span
 from trainlint.value import Unknown
 
@@ -39,7 +39,8 @@ class Report:
 
     ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` are the
     findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
-    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``observer`` says
+    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``edits`` are the
+    fixes as text, where somebody asked for them. ``observer`` says
     who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each call, and says what went on
     ``unobserved``.
     """
@@ -54,6 +55,7 @@ class Report:
     faults: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     lines: Mapping[str, Mapping[int | None, Sequence[str]]] = field(default_factory=dict)
+    edits: Mapping[Finding, tuple[TextEdit, ...]] = field(default_factory=dict)
     observer: str = "source"
     measured: Mapping[Span, Mapping[str, object]] = field(default_factory=dict)
     unobserved: tuple[str, ...] = ()

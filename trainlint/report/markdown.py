@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trainlint.finding import Finding
 from trainlint.report import Report, place, reason
-from trainlint.report.text import excerpt, plain, printable, summary
+from trainlint.report.text import excerpt, fixing, plain, printable, summary
 from trainlint.value import Step
 
 LONGEST = 65_000
@@ -15,7 +15,7 @@ LONGEST = 65_000
 
 
 def as_markdown(report: Report, folder: str) -> Iterator[str]:
-    """The findings and, folded, what was not judged; what one comment could not hold is left out, finding by finding."""
+    """The findings and, folded, what was not judged; what one comment cannot hold is left out, finding by finding."""
     head = [f"**trainlint:** {prose(summary(report))}", ""]
     faults = [*_listed(f"could not be done: {prose(fault)}" for fault in report.faults)]
     blocks = ["\n".join(_finding(finding, report, folder)) for finding in report.findings]
@@ -34,6 +34,7 @@ def explanation(finding: Finding, folder: str) -> Iterator[str]:
     yield from _listed(f"**so** {prose(each)}" for each in _said(finding.consequence))
     yield from _listed(f"**because** {_step(step, folder)}" for step in finding.because)
     yield from _listed(f"**help** {prose(each)}" for each in _said(finding.help))
+    yield from _listed(f"**fix** {prose(each)}" for each in _said(fixing(finding)))
     yield from _listed(f"**assumed** {_step(step, folder)}" for step in finding.assumed)
 
 

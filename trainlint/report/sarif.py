@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from trainlint import __version__
 from trainlint.facts import Unjudged
-from trainlint.finding import Finding
+from trainlint.finding import Finding, Fix, TextEdit
 from trainlint.report import Report, filename, inside, place, reason
 from trainlint.report.markdown import explanation, prose
 from trainlint.report.structured import fingerprints
@@ -96,6 +96,10 @@ def _result(finding: Finding, mark: str, index: int, report: Report, folder: str
     if proof:
         result["relatedLocations"] = [_related(number, step, folder) for number, step in enumerate(proof, 1)]
         result["codeFlows"] = [{"threadFlows": [{"locations": list(_flow(finding, proof, folder))}]}]
+    edits = report.edits.get(finding)
+    # A cell of a notebook is no stretch of its file, so its fix has no place here.
+    if finding.fix and edits and not any(edit.where.cell for edit in edits):
+        result["fixes"] = [_fix(finding.fix, edits, folder)]
     if finding in report.suppressed:
         result["suppressions"] = [{"kind": "inSource"}]
     return result
@@ -113,6 +117,16 @@ def _flow(finding: Finding, proof: Sequence[Step], folder: str) -> Iterator[Mapp
     for step in proof:
         yield {"location": _said(step.text, step.where, folder)}
     yield {"location": _said(finding.message, finding.where, folder), "importance": "essential"}
+
+
+def _fix(fix: Fix, edits: Sequence[TextEdit], folder: str) -> Mapping[str, object]:
+    """All edits of a fix lie in one file."""
+    file = _file(edits[0].where, folder)
+    replacements = [{"deletedRegion": _region(each.where), "insertedContent": {"text": each.text}} for each in edits]
+    return {
+        "description": {"text": f"{fix.message} ({fix.applicability.value})"},
+        "artifactChanges": [{"artifactLocation": file, "replacements": replacements}],
+    }
 
 
 def _related(number: int, step: Step, folder: str) -> Mapping[str, object]:
@@ -134,17 +148,25 @@ def _plain(text: str) -> str:
 
 def _location(span: Span, folder: str) -> dict[str, object]:
     """In a notebook, whose cells' rows are no lines of the file, the cell is named and the file shown from its top."""
-    shown = filename(span.path, folder)
-    inside_folder = {"uri": quote(shown), "uriBaseId": ROOT}
-    file = inside_folder if not Path(shown).is_absolute() else {"uri": Path(span.path).as_uri()}
+    file = _file(span, folder)
     if span.cell:
         cell = {"name": f"cell {span.cell}", "fullyQualifiedName": place(span, folder), "kind": "module"}
         top = {"artifactLocation": file, "region": {"startLine": 1}}
         return {"physicalLocation": top, "logicalLocations": [cell]}
-    region = {
+    return {"physicalLocation": {"artifactLocation": file, "region": _region(span)}}
+
+
+def _file(span: Span, folder: str) -> Mapping[str, str]:
+    shown = filename(span.path, folder)
+    if Path(shown).is_absolute():
+        return {"uri": Path(span.path).as_uri()}
+    return {"uri": quote(shown), "uriBaseId": ROOT}
+
+
+def _region(span: Span) -> Mapping[str, int]:
+    return {
         "startLine": span.row,
         "startColumn": span.column,
         "endLine": span.end_row,
         "endColumn": span.end_column,
     }
-    return {"physicalLocation": {"artifactLocation": file, "region": region}}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainlint import __version__
-from trainlint.finding import Finding, Severity
+from trainlint.finding import Applicability, Finding, Severity
 from trainlint.report import Report, filename, reason, statistics
 from trainlint.span import Span
 from trainlint.value import Step
@@ -119,6 +119,11 @@ def _steps(steps: Iterable[Step], folder: str) -> list[dict[str, object]]:
     return [_object(STEP, "", step, folder) for step in steps]
 
 
+def _fix(finding: Finding, report: Report, folder: str) -> dict[str, object] | None:
+    edits = report.edits.get(finding)
+    return _object(FIX, "", finding.fix, edits, folder) if edits else None
+
+
 def _findings(report: Report, folder: str) -> list[dict[str, object]]:
     marked = zip(report.findings, fingerprints(report, report.findings), strict=True)
     told = (Told(finding, mark, report, folder) for finding, mark in marked)
@@ -217,6 +222,25 @@ STEP = (
     Key("message", "A line of code, or what it says.", TEXT, lambda step, folder: step.text),
     *_at(lambda step, folder: step.where, lambda step, folder: folder),
 )
+EDIT = (
+    *_at(lambda edit, folder: edit.where, lambda edit, folder: folder),
+    Key("content", "What to write in place of the stretch; empty to delete it.", TEXT, lambda edit, folder: edit.text),
+)
+FIX = (
+    Key(
+        "applicability",
+        "Whether it may be applied unasked.",
+        {"enum": [each.value for each in Applicability]},
+        lambda fix, edits, folder: fix.applicability.value,
+    ),
+    Key("message", "What it does, as an imperative.", TEXT, lambda fix, edits, folder: fix.message),
+    Key(
+        "edits",
+        "All of them belong together, and none overlaps with another.",
+        _list(of_object(EDIT)),
+        lambda fix, edits, folder: [_object(EDIT, "", edit, folder) for edit in edits],
+    ),
+)
 FINDING = (
     Key("code", "The rule's code.", TEXT, lambda told: told.finding.code),
     Key("name", "The rule's name.", TEXT, lambda told: told.finding.name),
@@ -243,7 +267,12 @@ FINDING = (
     ),
     Key("help", "What to do.", TEXT, lambda told: told.finding.help),
     Key("url", "Where the rule's page stands.", {"type": ["string", "null"]}, lambda told: None),
-    Key("fix", "A change that removes it; null where there is none.", {"type": "null"}, lambda told: None),
+    Key(
+        "fix",
+        "A change that removes it; null where there is none.",
+        {"oneOf": [{"type": "null"}, of_object(FIX)]},
+        lambda told: _fix(told.finding, told.report, told.folder),
+    ),
     Key(
         "fingerprint",
         "Names the finding without a number of a line: it survives changes elsewhere in the file.",

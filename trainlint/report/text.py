@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainlint.finding import Finding, Severity
+from trainlint.finding import Applicability, Finding, Severity
 from trainlint.report import QUIET, Report, place, reason
 from trainlint.span import Span
 from trainlint.value import Step
@@ -110,7 +110,16 @@ def explanation(finding: Finding, folder: str) -> Iterator[Line]:
     yield from _labelled("so", [finding.consequence])
     yield from _labelled("because", lined_up(finding.because, folder))
     yield from _labelled("help", [finding.help])
+    yield from _labelled("fix", [fixing(finding)])
     yield from _labelled("assumed", lined_up(finding.assumed, folder))
+
+
+def fixing(finding: Finding) -> str:
+    """What the fix of a finding does, and what applies it."""
+    if finding.fix is None:
+        return ""
+    flag = "--fix" if finding.fix.applicability is Applicability.SAFE else "--fix --unsafe-fixes"
+    return f"{finding.fix.message} ({flag})"
 
 
 def _labelled(label: str, texts: Iterable[str]) -> Iterator[Line]:
