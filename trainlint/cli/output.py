@@ -109,9 +109,12 @@ def rendered(name: str, report: Report, folder: str, said: Said) -> Iterator[tex
         known = _with_fixes(report) if name in FIXING else report
         yield from ((("", line),) for line in PROGRAMS[name](known, _top(name, folder)))
         return
-    yield from (text.full if name == "full" else text.concise)(report, folder)
+    if "statistics" in said:
+        yield from text.counted(report)
+    else:
+        yield from (text.full if name == "full" else text.concise)(report, folder)
     if "show-unjudged" in said:
-        yield from text.unjudged(report, folder)
+        yield from (text.by_reason if name == "full" else text.unjudged)(report, folder)
     if name == "full" and report.files_checked and "quiet" not in said:
         yield (("bold", text.summary(report)),)
 

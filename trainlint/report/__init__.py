@@ -40,7 +40,7 @@ class Report:
     ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` are the
     findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
     folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``edits`` are the
-    fixes as text, where somebody asked for them. ``observer`` says
+    fixes as text, where somebody asked for them, ``asked_for`` the given numbers that were of use. ``observer`` says
     who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each call, and says what went on
     ``unobserved``.
     """
@@ -56,6 +56,7 @@ class Report:
     roots: tuple[str, ...] = ()
     lines: Mapping[str, Mapping[int | None, Sequence[str]]] = field(default_factory=dict)
     edits: Mapping[Finding, tuple[TextEdit, ...]] = field(default_factory=dict)
+    asked_for: frozenset[str] = frozenset()
     observer: str = "source"
     measured: Mapping[Span, Mapping[str, object]] = field(default_factory=dict)
     unobserved: tuple[str, ...] = ()

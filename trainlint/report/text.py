@@ -6,11 +6,12 @@ A line is a sequence of (style, text); where there is no colour, the texts alone
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from trainlint.facts import Unjudged
 from trainlint.finding import Applicability, Finding, Severity
-from trainlint.report import QUIET, Report, place, reason
+from trainlint.report import QUIET, Report, place, reason, statistics
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -57,6 +58,26 @@ def unjudged(report: Report, folder: str) -> Iterator[Line]:
             (LABEL, "not judged"),
             ("", f" {each.question}: {printable(reason(each.why))}"),
         )
+
+
+def counted(report: Report) -> Iterator[Line]:
+    """How many findings each rule has, most first."""
+    found = statistics(report)
+    width = max((len(str(each.count)) for each in found), default=0)
+    for each in found:
+        yield (LABEL, f"{each.count:>{width}}  {each.code}"), ("", f"  {each.name}")
+
+
+def by_reason(report: Report, folder: str) -> Iterator[Line]:
+    """The open questions by their reason, the commonest first: what would settle them, and where they are."""
+    groups: dict[tuple[str, str], list[Unjudged]] = defaultdict(list)
+    for each in report.unjudged:
+        groups[each.why.reason, each.why.settle].append(each)
+    for (why, settle), alike in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        yield (LABEL, f"{len(alike)} not judged"), ("", f": {printable(why)}")
+        yield from _labelled("settle", [settle])
+        yield from _labelled("in", (f"{place(each.where, folder)}  {each.question}" for each in alike))
+        yield ()
 
 
 def summary(report: Report) -> str:
