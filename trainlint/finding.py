@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from trainlint.span import Span
@@ -29,7 +29,8 @@ class Finding:
 
     ``consequence`` says what it does to the run, ``because`` the lines that prove it, ``help`` one imperative,
     ``assumed`` the defaults it rests on. ``call`` is where the loss, metric or trainer is called: marks in
-    fixtures and what a run observed meet there. ``code`` and ``name`` are filled in by ``lint``.
+    fixtures and what a run observed meet there. ``code`` and ``name`` are filled in by ``lint``. ``distinct`` tells
+    it from another finding at the same words: by how much a width exceeds an index, not what either is.
     """
 
     where: Span
@@ -42,6 +43,7 @@ class Finding:
     call: Span | None = None
     code: str = ""
     name: str = ""
+    distinct: tuple[str, ...] = field(default=(), kw_only=True)
 
     def places(self) -> Iterator[Span]:
         """Its own place first, then its call and its evidence."""
