@@ -17,7 +17,7 @@ RECORD_WORDS = "|".join(("best", *(word.decode() for word in EXTREMES)))
 RECORD = re.compile(RECORD_WORDS)
 """In lower case: what the best value so far is called."""
 
-COMPARED = re.compile(rf"(?<!-)[<>][^=]{{0,120}}(?:{RECORD_WORDS})|(?:{RECORD_WORDS})[^=]{{0,120}}[<>]".encode())
+COMPARED = re.compile(rf"(?<!-)[<>]=?[^=]{{0,120}}(?:{RECORD_WORDS})|(?:{RECORD_WORDS})[^=]{{0,120}}[<>]".encode())
 """In lower case: something is compared with a record."""
 
 KEEPING = (
