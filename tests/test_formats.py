@@ -19,6 +19,7 @@ from trainlint.cli import main
 from trainlint.cli.output import FORMATS, PROGRAMS
 from trainlint.facts import Unjudged
 from trainlint.finding import Applicability, Finding, Fix, Replace, Severity, TextEdit
+from trainlint.identity import Entry, Identity
 from trainlint.report import Report, Tally
 from trainlint.report import structured as output
 from trainlint.span import Span
@@ -58,6 +59,8 @@ def report(root: Path) -> Report:
     )
     third = replace(second, where=span(file, 2, 1), severity=Severity.NOTE, code="TL102", consequence="", assumed=())
     quiet = replace(third, where=span(file, 2, 5), code="TL205")
+    known = replace(quiet, where=span(file, 1, 1))
+    told = (first, third, second, quiet, known)
     return Report(
         findings=(first, third, second),
         suppressed=(quiet,),
@@ -70,6 +73,9 @@ def report(root: Path) -> Report:
         roots=(str(root),),
         lines={str(file): {None: LINES}, str(notebook): {2: ["x = 1\n", "y = 2\n", "loss = f(x)\n", "z\n"]}},
         edits={first: (TextEdit(here, "g(x)"),)},
+        identities={each: Identity(each.code, "a.py", "", "f(x)", nth=nth) for nth, each in enumerate(told, 1)},
+        baselined=(known,),
+        stale=(Entry(Identity("TL101", "b.py", "", "g(x)"), Severity.NOTE, "gone", span(root / "known.jsonl", 2)),),
     )
 
 
@@ -88,9 +94,15 @@ def against(schema: str) -> Callable[[Any], None]:
     return validator(known, format_checker=checker).validate
 
 
+def clean(root: Path) -> Report:
+    return replace(report(root), findings=(), failing=(), suppressed=(), baselined=(), stale=(), faults=(), unjudged=())
+
+
 REPORTS: dict[str, Callable[[Path], Report]] = {
     "everything": report,
-    "clean": lambda root: replace(report(root), findings=(), failing=(), faults=(), suppressed=(), unjudged=()),
+    "clean": lambda root: replace(
+        report(root), findings=(), failing=(), faults=(), suppressed=(), unjudged=(), baselined=()
+    ),
     "nothing": lambda root: Report(),
 }
 every_report = pytest.mark.parametrize("told", REPORTS.values(), ids=REPORTS)
@@ -203,8 +215,10 @@ def test_sarif_names_the_cell_where_no_line_of_the_file_can_be_named(tmp_path: P
 
 def test_sarif_says_what_was_silenced_and_what_was_not_done(tmp_path: Path) -> None:
     run = document("sarif", report(tmp_path), tmp_path)["runs"][0]
-    assert [bool(result.get("suppressions")) for result in run["results"]] == [False, False, False, True]
-    assert len({result["partialFingerprints"]["trainlint/v1"] for result in run["results"]}) == 4
+    kinds = [[each["kind"] for each in result.get("suppressions", ())] for result in run["results"]]
+    assert kinds == [[], [], [], ["external"], ["inSource"]]
+    assert [result["baselineState"] for result in run["results"]] == ["new", "new", "new", "unchanged", "new"]
+    assert len({result["partialFingerprints"]["trainlint/v1"] for result in run["results"]}) == 5
     (invocation,) = run["invocations"]
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
     told = [(each["level"], each["message"]["text"]) for each in invocation["toolExecutionNotifications"]]

@@ -9,17 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trainlint import config
+from trainlint.baseline import BaselineError
 from trainlint.check import Request, Shard, check
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.cli.output import COLOURS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer
-from trainlint.report import Report, filename, text
+from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 
 WANTED = re.compile(r"--define (\S+?)=")
 """A name that an open question asks a number for."""
+
+MOST_STALE = 10
+"""Stale entries that are told one by one."""
 
 LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "extend-exclude")
 """Options whose values are lists with commas, under the names that the settings have for them."""
@@ -51,7 +55,7 @@ def run(paths: tuple[str, ...], said: Said) -> int:
             if "diff" in said:
                 return fix.difference(request, report, said)
             report = fix.fixed(request, report, said)
-    except (ConfigError, UnknownSelector) as error:
+    except (ConfigError, UnknownSelector, BaselineError) as error:
         raise UsageError(str(error)) from error
     return _told(report, wanted, folder, said, () if paths else settings.src)
 
@@ -127,6 +131,8 @@ def layers(said: Said, folder: str) -> Iterator[Layer]:
         table["force-exclude"] = True
     if "output-format" in said:
         table["output-format"] = list(said["output-format"])
+    if "baseline" in said:
+        table["baseline"] = said["baseline"][-1]
     if "define" in said:
         table["values"] = dict(map(_number, said["define"]))
     if "per-file-ignores" in said:
@@ -157,6 +163,15 @@ def _ignores(pairs: Iterable[str]) -> Mapping[str, list[str]]:
     return ignores
 
 
+def stale(report: Report, folder: str) -> Iterator[str]:
+    """The entries of a baseline that nothing is found for any more, some of them if they are many."""
+    for entry in report.stale[:MOST_STALE]:
+        yield f"{place(entry.where, folder).rpartition(':')[0]}: stale, no longer found: {entry.title}"
+    more = len(report.stale) - MOST_STALE
+    if report.stale:
+        yield f"{f'and {more} more; ' if more > 0 else ''}`trainlint baseline prune` removes what is stale"
+
+
 def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src: Sequence[str]) -> None:
     """What goes to the error stream: faults, and what a reader of the reports would not see in them."""
     for fault in report.faults:
@@ -167,6 +182,8 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
             if from_settings
             else fault + did_you_mean(path, (*COMMANDS, *GROUPS))
         )
+    for line in stale(report, folder):
+        print(line, file=sys.stderr)
     if "verbose" in said:
         for root in report.roots:
             print(f"project: {root}", file=sys.stderr)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from trainlint.finding import Finding, Severity
 from trainlint.report import Report, filename, inside
 from trainlint.report.markdown import explanation
-from trainlint.report.structured import fingerprints
 from trainlint.span import Span
 
 SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
@@ -17,11 +16,10 @@ SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NO
 
 def as_gitlab(report: Report, folder: str) -> str:
     """The findings; GitLab shows the first of those with one fingerprint, so each has its own."""
-    marks = zip(report.findings, fingerprints(report, report.findings), strict=True)
-    return json.dumps([_issue(finding, mark, folder) for finding, mark in marks], indent=1)
+    return json.dumps([_issue(finding, report, folder) for finding in report.findings], indent=1)
 
 
-def _issue(finding: Finding, mark: str, folder: str) -> Mapping[str, object]:
+def _issue(finding: Finding, report: Report, folder: str) -> Mapping[str, object]:
     return {
         "type": "issue",
         "check_name": finding.code,
@@ -29,7 +27,7 @@ def _issue(finding: Finding, mark: str, folder: str) -> Mapping[str, object]:
         "content": {"body": "\n".join(explanation(finding, folder))},
         "categories": ["Bug Risk"],
         "severity": SEVERITIES[finding.severity],
-        "fingerprint": mark,
+        "fingerprint": report.identities[finding].fingerprint,
         "location": _location(finding.where, folder),
         "other_locations": [_location(step.where, folder) for step in (*finding.because, *finding.assumed)],
     }

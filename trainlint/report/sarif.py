@@ -13,7 +13,6 @@ from trainlint.facts import Unjudged
 from trainlint.finding import Finding, Fix, TextEdit
 from trainlint.report import Report, filename, inside, place, reason
 from trainlint.report.markdown import explanation, prose
-from trainlint.report.structured import fingerprints
 from trainlint.rule import Rule
 from trainlint.span import Span
 from trainlint.value import Step
@@ -25,10 +24,9 @@ STATUS = {0: "nothing at or above the gate", 1: "findings at or above the gate",
 
 def as_sarif(report: Report, folder: str, rules: Sequence[Rule]) -> str:
     """The whole report; places inside this folder are relative to it."""
-    told = (*report.findings, *report.suppressed)
+    told = (*report.findings, *report.baselined, *report.suppressed)
     speaking = sorted({finding.code for finding in told})
     known = {rule.code: rule for rule in rules}
-    marks = zip(told, fingerprints(report, told), strict=True)
     run = {
         "tool": {
             "driver": {
@@ -40,7 +38,7 @@ def as_sarif(report: Report, folder: str, rules: Sequence[Rule]) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"uri": f"{Path(folder).as_uri()}/"}},
         "invocations": [_invocation(report, folder)],
-        "results": [_result(finding, mark, speaking.index(finding.code), report, folder) for finding, mark in marks],
+        "results": [_result(finding, speaking.index(finding.code), report, folder) for finding in told],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
@@ -82,7 +80,7 @@ def _not_judged(each: Unjudged, folder: str) -> Mapping[str, object]:
     return {**_notification("note", text), "locations": [_location(each.where, folder)]}
 
 
-def _result(finding: Finding, mark: str, index: int, report: Report, folder: str) -> Mapping[str, object]:
+def _result(finding: Finding, index: int, report: Report, folder: str) -> Mapping[str, object]:
     proof = (*finding.because, *finding.assumed)
     result: dict[str, object] = {
         "ruleId": finding.code,
@@ -90,7 +88,7 @@ def _result(finding: Finding, mark: str, index: int, report: Report, folder: str
         "level": finding.severity.value,
         "message": _message(finding, folder),
         "locations": [_location(finding.where, folder)],
-        "partialFingerprints": {"trainlint/v1": mark},
+        "partialFingerprints": {"trainlint/v1": report.identities[finding].fingerprint},
         "properties": {"observer": report.observer, "help": finding.help},
     }
     if proof:
@@ -100,8 +98,11 @@ def _result(finding: Finding, mark: str, index: int, report: Report, folder: str
     # A cell of a notebook is no stretch of its file, so its fix has no place here.
     if finding.fix and edits and not any(edit.where.cell for edit in edits):
         result["fixes"] = [_fix(finding.fix, edits, folder)]
-    if finding in report.suppressed:
-        result["suppressions"] = [{"kind": "inSource"}]
+    if report.baselined or report.stale:
+        result["baselineState"] = "unchanged" if finding in report.baselined else "new"
+    if finding in report.suppressed or finding in report.baselined:
+        kind, why = ("inSource", "silenced") if finding in report.suppressed else ("external", "known to the baseline")
+        result["suppressions"] = [{"kind": kind, "justification": why}]
     return result
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,11 +19,6 @@ Schema = Mapping[str, object]
 
 VERSION = 1
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
-
-CONTINUES = frozenset(")]}#")
-"""Lines that start so say nothing about the depth of what follows them."""
-
-DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
 
 
 @dataclass(frozen=True)
@@ -45,10 +37,9 @@ class Key:
 
 @dataclass(frozen=True)
 class Told:
-    """A finding, its fingerprint, and the report that it is told in, with the folder that names are relative to."""
+    """A finding, and the report that it is told in, with the folder that names are relative to."""
 
     finding: Finding
-    mark: str
     report: Report
     folder: str
 
@@ -92,24 +83,6 @@ def _object(keys: Iterable[Key], observer: str, *about: object) -> dict[str, obj
     return {key.name: key.value(*about) for key in keys if key.only in {"", observer}}
 
 
-def fingerprints(report: Report, findings: Iterable[Finding]) -> Iterator[str]:
-    """One mark per finding of a report that survives lines added and removed elsewhere: it holds no line number.
-
-    It is made of the code, the file, the enclosing definition, the text of the line, and a count where all these agree.
-    """
-    seen: Counter[tuple[str, ...]] = Counter()
-    for finding in findings:
-        lines = report.text(finding.where)
-        parts = (
-            finding.code,
-            _in_project(finding.where.path, report.roots),
-            _enclosing(lines, finding.where.row),
-            " ".join(_line(lines, finding.where.row).split()),
-        )
-        seen[parts] += 1
-        yield hashlib.sha256("\0".join((*parts, str(seen[parts]))).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
 def located(span: Span, folder: str) -> dict[str, object]:
     """A place as an object."""
     return _object(PLACE, "", span, folder)
@@ -125,9 +98,7 @@ def _fix(finding: Finding, report: Report, folder: str) -> dict[str, object] | N
 
 
 def _findings(report: Report, folder: str) -> list[dict[str, object]]:
-    marked = zip(report.findings, fingerprints(report, report.findings), strict=True)
-    told = (Told(finding, mark, report, folder) for finding, mark in marked)
-    return [_object(FINDING, report.observer, each) for each in told]
+    return [_object(FINDING, report.observer, Told(finding, report, folder)) for finding in report.findings]
 
 
 def _summary(report: Report) -> dict[str, object]:
@@ -140,34 +111,6 @@ def _skipped(report: Report, folder: str) -> list[dict[str, object]]:
 
 def _judged(report: Report) -> dict[str, dict[str, object]]:
     return {kind: _object(TALLY, "", tally) for kind, tally in report.judged.items()}
-
-
-def _in_project(path: str, roots: Sequence[str]) -> str:
-    inside = [root for root in roots if path.startswith(os.path.join(root, ""))]
-    return filename(path, max(inside, key=len)) if inside else path
-
-
-def _line(lines: Sequence[str], row: int) -> str:
-    return lines[row - 1] if row <= len(lines) else ""
-
-
-def _enclosing(lines: Sequence[str], row: int) -> str:
-    """The names of the definitions around a line, told by indentation alone: ``Model.training_step``."""
-    names: list[str] = []
-    depth = _depth(_line(lines, row))
-    for line in reversed(lines[: row - 1]):
-        if not line.strip() or line.lstrip()[0] in CONTINUES or _depth(line) >= depth:
-            continue
-        depth = _depth(line)
-        match = DEFINITION.match(line)
-        if match:
-            names.insert(0, match[1])
-    return ".".join(names)
-
-
-def _depth(line: str) -> int:
-    expanded = line.expandtabs()
-    return len(expanded) - len(expanded.lstrip())
 
 
 TEXT: Schema = {"type": "string"}
@@ -277,7 +220,7 @@ FINDING = (
         "fingerprint",
         "Names the finding without a number of a line: it survives changes elsewhere in the file.",
         TEXT,
-        lambda told: told.mark,
+        lambda told: told.report.identities[told.finding].fingerprint,
     ),
     Key("observer", "Who saw it: a run.", {"enum": ["probe"]}, lambda told: told.report.observer, "probe"),
     Key(
@@ -298,6 +241,17 @@ UNJUDGED = (
 SKIPPED = (
     Key("filename", "The file.", TEXT, lambda name, why: name),
     Key("reason", "Why it was not read.", TEXT, lambda name, why: why),
+)
+STALE = (
+    Key("code", "The rule's code.", TEXT, lambda entry, folder: entry.identity.code),
+    Key("message", "What was wrong.", TEXT, lambda entry, folder: entry.message),
+    Key(
+        "of",
+        "The file that it was found in, relative to the baseline.",
+        TEXT,
+        lambda entry, folder: entry.identity.file,
+    ),
+    *_at(lambda entry, folder: entry.where, lambda entry, folder: folder),
 )
 STATISTIC = (
     Key("code", "A rule's code.", TEXT, lambda each: each.code),
@@ -320,7 +274,7 @@ SUMMARY = (
         COUNT,
         lambda report, counts: len(report.suppressed),
     ),
-    Key("baselined", "How many the baseline holds.", COUNT, lambda report, counts: 0),
+    Key("baselined", "How many the baseline holds.", COUNT, lambda report, counts: len(report.baselined)),
 )
 TALLY = (
     Key("total", "All of this kind.", COUNT, lambda tally: tally.total),
@@ -368,6 +322,12 @@ REPORT = (
         lambda report, folder: [_object(UNJUDGED, "", each, folder) for each in report.unjudged],
     ),
     Key("findings", "What was found, ordered by file and place.", _list(of_object(FINDING)), _findings),
+    Key(
+        "stale",
+        "The entries of the baseline that nothing is found for any more.",
+        _list(of_object(STALE)),
+        lambda report, folder: [_object(STALE, "", entry, folder) for entry in report.stale],
+    ),
     Key("faults", "What could not be done.", _list(TEXT), lambda report, folder: list(report.faults)),
     Key(
         "not_observed",
