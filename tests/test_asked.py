@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
+from typing import IO
 
 import jsonschema
 import pytest
@@ -424,7 +425,7 @@ def test_watching_checks_again_when_a_file_or_the_settings_change_and_ends_when_
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as run:
         lines: Queue[str] = Queue()
         assert run.stdout is not None
-        reader = Thread(target=lambda: [lines.put(line) for line in run.stdout or ()], daemon=True)
+        reader = Thread(target=passed_on, args=(run.stdout, lines), daemon=True)
         reader.start()
         first = until_it_waits(lines)
         assert sum("TL101" in line for line in first) == 2
@@ -441,6 +442,12 @@ def test_watching_checks_again_when_a_file_or_the_settings_change_and_ends_when_
         while not lines.empty():
             left.append(lines.get())
         assert left == []
+
+
+def passed_on(stream: IO[str], lines: Queue[str]) -> None:
+    """Each line as soon as it comes."""
+    for line in stream:
+        lines.put(line)
 
 
 def until_it_waits(lines: Queue[str]) -> list[str]:
