@@ -59,16 +59,26 @@ otherwise then, for parts of a model, and for fewer than 20 steps.
 
 from collections.abc import Iterator
 
-from trainlint import Finding, Step, StuckEval, rule
+from trainlint import Finding, StuckEval, rule
 
 
 @rule("TL507")
 def stuck_in_eval(model: StuckEval) -> Iterator[Finding]:
     """Flag a model that is optimized in evaluation mode once it was evaluated."""
+    if model.told is not None:
+        return
     yield Finding(
-        model.argument,
-        f"{model.module} was put into evaluation mode after {model.before} steps and took {model.steps} more so",
-        f"{' and '.join(model.layers)} no longer {'act' if len(model.layers) > 1 else 'acts'} as in training",
-        (Step(f"{model.steps} steps in evaluation mode", model.optimizer),),
-        "call train() again before the next step",
+        model.argument, _what(model), _so(model), model.proof, "call train() again before the next step", call=model.call
     )
+
+
+def _what(model: StuckEval) -> str:
+    if model.steps is None:
+        return f"{model.module} is put into evaluation mode here, and the loop goes on training it so"
+    return f"{model.module} was put into evaluation mode after {model.before} steps and took {model.steps} more so"
+
+
+def _so(model: StuckEval) -> str:
+    if not model.layers:
+        return "dropout stays off, and batch normalization no longer follows the data"
+    return f"{' and '.join(model.layers)} no longer {'act' if len(model.layers) > 1 else 'acts'} as in training"

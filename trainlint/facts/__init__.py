@@ -6,6 +6,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
 from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.loop import StuckEval
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -16,7 +17,7 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
-from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
+from trainlint.facts.runs import ClassCoverage, ZeroSignal
 from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
 from trainlint.facts.targets import (
     Activation,

@@ -6,5 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KINDS: tuple[Callable[[bytes], bool], ...] = ()
+
+def _backward(data: bytes) -> bool:
+    """A loss goes backward."""
+    return b"backward(" in data
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (_backward,)
 """One condition for each kind of site, the likeliest first."""

@@ -15,7 +15,7 @@ from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.linkers.copies import aliases, devices, resets, rounds, uses
 from trainlint.source.linkers.copies.aliases import Shared, shared
-from trainlint.source.linkers.copies.training import function_of
+from trainlint.source.training import function_of
 from trainlint.source.linkers.site import Site
 from trainlint.source.names import statement
 from trainlint.source.objects import lineage

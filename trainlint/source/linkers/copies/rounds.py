@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from trainlint.knowledge import torch
 from trainlint.source import callers
 from trainlint.source.linkers.copies.aliases import FunctionDef, given_to
-from trainlint.source.linkers.copies.training import inside, trained
+from trainlint.source.training import inside, trained
 from trainlint.source.names import prefixes, statement
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Function
