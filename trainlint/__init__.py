@@ -12,6 +12,7 @@ if sys.argv[:1] == ["-m"] and not (sys.flags.isolated or getattr(sys.flags, "saf
     del sys.path[0]
 
 from trainlint.facts import (
+    Accumulation,
     Accumulator,
     Activation,
     Alias,
@@ -28,6 +29,7 @@ from trainlint.facts import (
     Facts,
     Fill,
     Form,
+    Grouping,
     Ids,
     Job,
     KeptWeights,
@@ -88,6 +90,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "END_TEXT_IDS",
+    "Accumulation",
     "Accumulator",
     "Activation",
     "Alias",
@@ -106,6 +109,7 @@ __all__ = [
     "Fill",
     "Finding",
     "Form",
+    "Grouping",
     "Ids",
     "Integer",
     "Job",

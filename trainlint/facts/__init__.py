@@ -6,7 +6,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.loop import StuckEval
+from trainlint.facts.loop import Accumulation, Grouping, StuckEval
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -48,6 +48,7 @@ from trainlint.facts.targets import (
 from trainlint.facts.tool import Crash, Unreadable
 
 __all__ = [
+    "Accumulation",
     "Accumulator",
     "Activation",
     "Alias",
@@ -64,6 +65,7 @@ __all__ = [
     "Facts",
     "Fill",
     "Form",
+    "Grouping",
     "Ids",
     "Job",
     "KeptWeights",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
-from trainlint.value import Step, Unknown
+from trainlint.value import Integer, Step, Unknown
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,36 @@ class StuckEval(Fact):
     def unjudged(self) -> Iterator[Unjudged]:
         if self.told is not None:
             yield Unjudged(self.argument, "does the model learn in evaluation mode", self.told)
+
+
+class Grouping(Enum):
+    """What a loss is averaged over before its gradients are added up."""
+
+    BATCH = "the mean over a batch, added up as it is"
+    UNEVEN = "the mean over what each batch keeps, divided by the number of batches"
+    UNASKED = "a loss that is told how many terms all batches have, and does not ask"
+
+
+@dataclass(frozen=True)
+class Accumulation(Fact):
+    """Gradients of several batches that are added up before the optimizer steps.
+
+    ``over`` is how the code calls the number of batches, ``number`` what that is worth. ``mean`` is the line that
+    averages the loss over one batch, ``stepped`` the test or the loop that decides when the optimizer steps,
+    ``clipped`` the line that clips the sum. ``unscaled`` names an optimizer whose steps are the same however large the
+    gradients are; empty where it is another, unknown where it is not seen. ``owner`` is
+    the trainer whose loss it is.
+    """
+
+    grouping: Grouping | Unknown
+    over: str
+    number: Integer | Unknown
+    mean: Step | None
+    stepped: Step
+    clipped: Step | None = None
+    unscaled: str | Unknown = ""
+    owner: str = ""
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        if isinstance(self.grouping, Unknown):
+            yield Unjudged(self.argument, "is the sum of gradients a mean", self.grouping)

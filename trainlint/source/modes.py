@@ -88,9 +88,10 @@ def _called(world: World, cls: Class, node: ast.Call, depth: int) -> Iterator[st
     thing = quiet.evaluate(node.func, frame)
     match thing:
         case External(name=name) if name.startswith("torch.nn."):
-            if word.startswith((*ALWAYS, *BY_DEFAULT)):
-                yield word
-            elif word.startswith(IF_ASKED) and any(each.arg in ("dropout", "track_running_stats") for each in node.keywords):
+            if word.startswith((*ALWAYS, *BY_DEFAULT)) or (
+                word.startswith(IF_ASKED)
+                and any(each.arg in ("dropout", "track_running_stats") for each in node.keywords)
+            ):
                 yield word
         case External(name=name) if name.startswith(("torch.", "builtins.", "math.", "typing.")):
             return
@@ -107,7 +108,7 @@ def is_trained_when_made(world: World, model: Thing) -> bool:
             return name.startswith("torch.nn.")
         case Built(what=Class() as cls):
             bases = [each.name for each in objects.lineage(world, cls) if isinstance(each, External)]
-            return any(name.endswith("nn.Module") for name in bases) and all("transformers" not in name for name in bases)
+            return any(name.endswith("nn.Module") for name in bases) and all(
+                "transformers" not in name for name in bases
+            )
     return False
-
-

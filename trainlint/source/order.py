@@ -1,21 +1,21 @@
 """A function or the body of a file in; out, what it does for training, in order, the project's own functions opened.
 
 Losses go backward, optimizers step, gradients are cleared, clipped and unscaled, models are put into a mode: each is an
-event whose ``subject`` is the thing it is done to, as the outermost function spells it. Tests, loops and early ends stay
-in the order, so that a rule can follow what may come after what.
+event whose ``subject`` is the thing it is done to, as the outermost function spells it. Tests, loops and early ends
+stay in the order, so that a rule can follow what may come after what.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
-from trainlint.source.linkers.copies.aliases import UNWRAPS, given_to
+from trainlint.source.names import leaves
 from trainlint.source.summary import FunctionNode, Module, Scope, dotted, last, targets
 from trainlint.source.things import Class, External, Function
 from trainlint.source.training import SCOPES, function_of
@@ -30,7 +30,12 @@ OPTIMIZER = re.compile(r"opt|adam|sgd|scaler|solver|engine|sam$|lbfgs", re.IGNOR
 NO_OPTIMIZER = re.compile(r"sched|^lr|plateau|warmup|options?$", re.IGNORECASE)
 CLIPS = re.compile(r"^_?clip_?(?:and_?)?grad")
 CLEARS = re.compile(r"zero_?grad|clear_?grad|reset_?grad", re.IGNORECASE)
-KEEPS_ITSELF = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train", "eval", "requires_grad_"})
+UNWRAPS = re.compile(r"unwrap|de_?parallel|dataparallel|get_(?:raw|inner|base)_|^get_module$", re.IGNORECASE)
+"""A function that hands back the model it is given, with or without its wrapper."""
+
+KEEPS_ITSELF = frozenset(
+    {"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train", "eval", "requires_grad_"}
+)
 WRAPS = frozenset({"DataParallel", "DistributedDataParallel", "DDP", "compile", "FSDP", "FullyShardedDataParallel"})
 
 
@@ -114,6 +119,7 @@ class Guarded:
 Part = Event | Fork | Turns | Leave | Body | Guarded
 Order = tuple[Part, ...]
 Names = Mapping[str, str]
+Whole = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +127,7 @@ class Root:
     """The outermost function, or file, from which something is reached; ``is_whole`` says that nothing calls it."""
 
     module: Module
-    scope: Scope
+    scope: Whole
 
 
 def roots(world: World, module: Module, node: ast.AST) -> Iterator[Root]:
@@ -153,9 +159,25 @@ def order(world: World, root: Root) -> Order:
     known = world.workspace.answers.get(key)
     if not isinstance(known, tuple):
         reader = _Reader(world)
-        known = tuple(reader.block(root.scope.body, _Place(root.module, root.scope, {}, ())))  # type: ignore[union-attr]
+        place = _Place(root.module, root.scope, {}, ())
+        known = tuple(reader.block(root.scope.body, place))
         world.workspace.answers[key] = known
     return known
+
+
+def events(parts: Order) -> Iterator[Event]:
+    """Every event of an order."""
+    for part in parts:
+        match part:
+            case Event():
+                yield part
+            case Fork(arms=arms):
+                for arm in arms:
+                    yield from events(arm)
+            case Turns(body=inner) | Body(order=inner):
+                yield from events(inner)
+            case Guarded(body=inner, final=final):
+                yield from events((*inner, *final))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,10 +297,17 @@ class _Reader:
     world: World
     events: int = 0
 
-    def block(self, statements: Iterable[ast.stmt], place: _Place) -> Iterator[Part]:
-        for node in statements:
+    def block(self, statements: Sequence[ast.stmt], place: _Place) -> Iterator[Part]:
+        """Statements in their order; what stands behind ``if test: continue`` is the other arm of the test."""
+        for number, node in enumerate(statements, 1):
             if self.events > MOST_EVENTS:
                 return
+            match node:
+                case ast.If(test=test, body=body, orelse=[]) if leaves(body):
+                    yield from self.expression(test, place)
+                    rest = tuple(self.block(statements[number:], place))
+                    yield Fork(test, (tuple(self.block(body, place)), rest))
+                    return
             yield from self.statement(node, place)
 
     def statement(self, node: ast.stmt, place: _Place) -> Iterator[Part]:
@@ -470,7 +499,7 @@ def _handed(entry: Entry, place: _Place) -> Names:
     caller = callers.Caller(entry.node, place.module)
     places = [each.arg for each in (*parameters(function), *function.args.kwonlyargs)]
     for word in places:
-        given = given_to(home, function, word, caller)
+        given = callers.given_to(home, function, word, caller)
         name = place.name(given) if given is not None else ""
         if name:
             names[word] = name
@@ -525,7 +554,9 @@ def _deed(node: ast.Call) -> Deed:
     """What a call does for training, by the name of what it calls."""
     word = last(node.func)
     match node:
-        case ast.Call(func=ast.Attribute(), args=args, keywords=keywords) if word == "train" and _is_mode(args, keywords):
+        case ast.Call(func=ast.Attribute(), args=args, keywords=keywords) if word == "train" and _is_mode(
+            args, keywords
+        ):
             return Deed.EVALUATE if _is_false(args, keywords) else Deed.TRAIN
         case ast.Call(func=ast.Attribute(), args=[], keywords=[]) if word == "eval":
             return Deed.EVALUATE

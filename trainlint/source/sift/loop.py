@@ -12,5 +12,10 @@ def _backward(data: bytes) -> bool:
     return b"backward(" in data
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (_backward,)
+def _own_loss(data: bytes) -> bool:
+    """A trainer of transformers has a loss of its own."""
+    return b"def compute_loss" in data and b"Trainer" in data
+
+
+KINDS: tuple[Callable[[bytes], bool], ...] = (_backward, _own_loss)
 """One condition for each kind of site, the likeliest first."""

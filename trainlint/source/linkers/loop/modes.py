@@ -10,11 +10,12 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from trainlint.facts import StuckEval
 from trainlint.source.linkers.site import Site
 from trainlint.source.modes import acting, is_trained_when_made
-from trainlint.source.order import Body, Deed, Event, Fork, Guarded, Leave, Order, Root, Turns, order, roots
+from trainlint.source.order import Body, Deed, Event, Fork, Guarded, Leave, Order, Root, Turns, events, order, roots
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Thing
 from trainlint.source.world import World, quietly
@@ -49,13 +50,21 @@ def sites(world: World, module: Module) -> Iterator[Site]:
             yield Site(call, module)
 
 
+class Arm(NamedTuple):
+    """An arm of a test, and a name that the test reads."""
+
+    fork: Fork
+    number: int
+    name: str
+
+
 @dataclass(frozen=True)
 class Pending:
     """A model that was told to evaluate: in which loops, under which tests, and what was done with it since."""
 
     event: Event
     loops: tuple[ast.AST, ...]
-    tests: frozenset[str]
+    tests: frozenset[Arm]
     looked: bool = False
     learned: bool = False
 
@@ -73,7 +82,7 @@ class Following:
     target: ast.AST
     found: dict[Event, Pending] = field(default_factory=dict)
     loops: list[ast.AST] = field(default_factory=list)
-    tests: list[frozenset[str]] = field(default_factory=list)
+    tests: list[frozenset[Arm]] = field(default_factory=list)
     ends: list[list[State]] = field(default_factory=list)
     turns: list[list[State]] = field(default_factory=list)
     returns: list[list[State]] = field(default_factory=list)
@@ -144,12 +153,13 @@ class Following:
         return _joined([*after, *self.ends.pop()])
 
     def _fork(self, part: Fork, state: frozenset[Pending]) -> State:
-        names = frozenset(_names(part.test))
-        self.tests.append(names)
-        ways = [self.follow(arm, state) for arm in part.arms]
-        self.tests.pop()
+        ways: list[State] = []
+        for number, arm in enumerate(part.arms):
+            self.tests.append(frozenset(Arm(part, number, name) for name in _names(part.test)))
+            ways.append(self.follow(arm, state))
+            self.tests.pop()
         if part.test is not None and _is_last(part.test):
-            ways = [_without_new(each, state) for each in ways]
+            ways[0] = _without_new(ways[0], state)
         return frozenset(each for each in _joined(ways) or () if self._stays(each, part, ways)) if any(
             way is not None for way in ways
         ) else None  # fmt: skip
@@ -182,7 +192,8 @@ class Following:
         tests = frozenset().union(*self.tests)
         for each in state:
             shared = bool(each.loops and self.loops and each.loops[0] is self.loops[0])
-            if shared and each.looked and each.learned and not each.tests & tests:
+            excluded = {arm.name for arm in each.tests - tests} & {arm.name for arm in tests - each.tests}
+            if shared and each.looked and each.learned and not excluded:
                 self.found.setdefault(each.event, each)
 
 
@@ -206,21 +217,6 @@ def _is_last(test: ast.expr) -> bool:
     """Whether a test holds in the last turn alone."""
     text = ast.unparse(test)
     return bool(LASTLY.search(text) or LAST_TURN.search(text))
-
-
-def events(parts: Order) -> Iterator[Event]:
-    """Every event of an order."""
-    for part in parts:
-        match part:
-            case Event():
-                yield part
-            case Fork(arms=arms):
-                for arm in arms:
-                    yield from events(arm)
-            case Turns(body=inner) | Body(order=inner):
-                yield from events(inner)
-            case Guarded(body=inner, final=final):
-                yield from events((*inner, *final))
 
 
 def _puts_back(event: Event, pending: Pending) -> bool:
@@ -273,9 +269,7 @@ def facts(world: World, site: Site) -> Iterator[StuckEval]:
             yield from _fact(world, site, root, whole, pending, event)
 
 
-def _fact(
-    world: World, site: Site, root: Root, whole: Order, pending: Pending, event: Event
-) -> Iterator[StuckEval]:
+def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, event: Event) -> Iterator[StuckEval]:
     model = event.subject
     thing = _thing(world, event, whole)
     layers = acting(world, thing) if thing is not None else None
@@ -284,10 +278,10 @@ def _fact(
     told = [each for each in events(whole) if each.deed is Deed.TRAIN and each.subject == model]
     made = thing is not None and is_trained_when_made(world, thing) and _is_optimized(root.module, model)
     where = event.module.span(event.node)
-    loop = pending.loops[-1]
+    loop, back = pending.loops[-1], Event(Deed.BACKWARD, site.call, site.module, "")
     yield StuckEval(
         where, _place(event, loop), None, (), (), module=model, layers=layers or (),
-        proof=(*(each.module.step(each.node) for each in told[:1]), event.module.step(event.node), site.module.step(site.call)),
+        proof=tuple(each.module.step(each.node) for each in (*told[:1], event, back)),
         told=None if told or made else NOT_TOLD,
     )  # fmt: skip
 
@@ -314,5 +308,3 @@ def _is_optimized(module: Module, model: str) -> bool:
     return any(
         isinstance(node, ast.Attribute) and dotted(node.value) == model for node in module.loads.get("parameters", ())
     )
-
-
