@@ -19,7 +19,7 @@ IN_PLACE_TWINS = frozenset(
 
 NEW_TENSORS = frozenset(
     {
-        "bfloat16", "bool", "cuda", "double", "expand", "flatten", "flip", "float", "half", "int", "log_softmax",
+        "bfloat16", "bool", "cuda", "double", "expand", "flatten", "flip", "float", "half", "int",
         "long", "masked_select", "movedim", "permute", "repeat", "reshape", "roll", "softmax", "tile", "to", "view",
     }
 )  # fmt: skip
@@ -82,9 +82,10 @@ TENSOR_ONLY = FUNCTIONS | frozenset(
 ANSWERS = METHODS | frozenset(
     {
         "all", "any", "argmax", "argmin", "argsort", "bmm", "clone", "contiguous", "cos", "cpu", "dot", "eq", "ge",
-        "gt", "index_select", "le", "logsumexp", "lt", "masked_select", "matmul", "mean", "mm", "ne", "new_empty",
-        "new_full", "new_ones", "new_tensor", "new_zeros", "norm", "prod", "sin", "std", "sum", "t", "type_as",
-        "unfold", "var", "view_as", "expand_as", "repeat_interleave", "gather", "multinomial", "requires_grad_",
+        "gt", "index_select", "le", "log_softmax", "logsumexp", "lt", "masked_select", "matmul", "mean", "mm", "ne",
+        "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "norm", "prod", "sin", "std", "sum", "t",
+        "type_as", "unfold", "var", "view_as", "expand_as", "repeat_interleave", "gather", "multinomial",
+        "requires_grad_",
     }
 )  # fmt: skip
 """Methods of a tensor that return one tensor, called with or without arguments."""

@@ -57,7 +57,9 @@ def facts(world: World, site: Site) -> Iterator[FreezingWrite]:
     assert isinstance(site.node, ast.Assign), "a site is an assignment"
     target = _target(site.node)
     assert target is not None, "looked at before"
-    if _is_on(world, site.node.value, frame) or _is_own(world, target, frame) or _is_frozen_too(site.module, target):
+    if _is_on(world, site.node.value, frame) or _is_flag(target, site.node.value):
+        return
+    if _is_own(world, target, frame) or _is_frozen_too(site.module, target):
         return
     module = proofs.module(world, target.value, frame)
     if target.attr in MISSPELLED:
@@ -75,6 +77,11 @@ def _is_on(world: World, value: ast.expr, frame: Frame) -> bool:
     """Whether a switch is written on: that is how it stands anyway."""
     thing = world.evaluate(value, frame)
     return isinstance(thing, Constant) and thing.value is True
+
+
+def _is_flag(target: ast.Attribute, value: ast.expr) -> bool:
+    """``self.requires_grad = requires_grad``: what the making was told is put down."""
+    return dotted(target.value) == "self" and not isinstance(value, ast.Constant)
 
 
 def _is_own(world: World, target: ast.Attribute, frame: Frame) -> bool:
