@@ -46,7 +46,7 @@ written on.
 
 from collections.abc import Iterator
 
-from trainlint import Finding, FreezingWrite, Unfrozen, Unknown, rule
+from trainlint import Applicability, Finding, Fix, FreezingWrite, Replace, Unfrozen, Unknown, rule
 
 
 @rule("TL506")
@@ -54,12 +54,14 @@ def freezes_nothing(write: FreezingWrite) -> Iterator[Finding]:
     """Flag a switch of gradients that switches nothing."""
     if isinstance(write.proof, Unknown):
         return
+    call = f"{write.holder}.requires_grad_({write.value})"
     yield Finding(
         write.argument,
         f"{write.holder}.{write.attribute} = {write.value} freezes nothing: {_why(write)}",
         f"{_what(write)} on being trained",
         (write.proof,),
-        f"call {write.holder}.requires_grad_({write.value})",
+        f"call {call}",
+        fix=Fix(Applicability.SAFE, "Freeze the parameters", (Replace(write.argument, call),)),
     )
 
 

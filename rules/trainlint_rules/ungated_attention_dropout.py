@@ -68,22 +68,24 @@ where it is passed by nobody who is seen.
 
 from collections.abc import Iterator
 
-from trainlint import AttentionDropout, Finding, Real, Severity, Step, rule
+from trainlint import Applicability, AttentionDropout, Finding, Fix, Real, Severity, Step, Wrap, rule
 
 
 @rule("TL503")
 def ungated_attention_dropout(dropout: AttentionDropout) -> Iterator[Finding]:
     """Flag a rate of dropout that no mode switches off."""
     none_yet = isinstance(dropout.rate, Real) and dropout.rate.number <= 0
+    gate = f"if {dropout.module}.training else 0.0"
     yield Finding(
         dropout.argument,
         f"scaled_dot_product_attention drops {_rate(dropout)} in evaluation too: it knows no mode",
         "validation scores and predictions are made with attention weights left out at random",
         _because(dropout),
-        f"pass {dropout.given} if {dropout.module}.training else 0.0",
+        f"pass {dropout.given} {gate}",
         dropout.rate.assumed if isinstance(dropout.rate, Real) else (),
         Severity.WARNING if none_yet else Severity.ERROR,
         dropout.call,
+        fix=Fix(Applicability.SAFE, "Drop only in training", (Wrap(dropout.argument, after=f" {gate}"),)),
     )
 
 
