@@ -5,6 +5,15 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
+from trainlint.facts.effects import (
+    AttentionDropout,
+    DiscardedResult,
+    EpochSampler,
+    FreezingWrite,
+    NewTokens,
+    Unfrozen,
+    UnsharedLoader,
+)
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -50,19 +59,23 @@ __all__ = [
     "Accumulator",
     "Activation",
     "Alias",
+    "AttentionDropout",
     "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
+    "DiscardedResult",
     "Dtype",
     "Embedding",
     "EmptyMean",
+    "EpochSampler",
     "Fact",
     "Facts",
     "Fill",
     "Form",
+    "FreezingWrite",
     "Ids",
     "Job",
     "KeptWeights",
@@ -76,6 +89,7 @@ __all__ = [
     "LossInput",
     "Measured",
     "Metric",
+    "NewTokens",
     "NewestBest",
     "Optimizer",
     "Purpose",
@@ -90,8 +104,10 @@ __all__ = [
     "Storage",
     "StuckEval",
     "Targets",
+    "Unfrozen",
     "Unjudged",
     "Unreadable",
+    "UnsharedLoader",
     "UnusedSentinel",
     "WeightAverage",
     "ZeroSignal",
