@@ -5,6 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
+from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -56,6 +57,8 @@ __all__ = [
     "Crash",
     "CtcLoss",
     "Device",
+    "Divergence",
+    "DivergenceInput",
     "Dtype",
     "Embedding",
     "EmptyMean",
@@ -79,6 +82,7 @@ __all__ = [
     "NewestBest",
     "Optimizer",
     "Purpose",
+    "Reduction",
     "Relabelling",
     "ReservedClass",
     "Selection",
