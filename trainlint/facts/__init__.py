@@ -5,6 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
+from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
@@ -67,6 +68,8 @@ __all__ = [
     "CtcLoss",
     "Device",
     "DiscardedResult",
+    "Divergence",
+    "DivergenceInput",
     "Dtype",
     "Embedding",
     "EmptyMean",
@@ -93,6 +96,7 @@ __all__ = [
     "NewestBest",
     "Optimizer",
     "Purpose",
+    "Reduction",
     "Relabelling",
     "ReservedClass",
     "Selection",
