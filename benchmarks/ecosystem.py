@@ -133,7 +133,9 @@ def lines(file: Path) -> int:
         return 0
 
 
-def linted(repository: Repository, checkouts: Path, engine: Engine, rules: Sequence[str]) -> Result:
+def linted(
+    repository: Repository, checkouts: Path, engine: Engine, rules: Sequence[str], reports: Path | None
+) -> Result:
     """One repository, linted; what kept it from being linted is the result's status."""
     start = Result(repository.name, repository.commit, repository.set, repository.folder, DONE, rules=rules)
     try:
@@ -143,7 +145,8 @@ def linted(repository: Repository, checkouts: Path, engine: Engine, rules: Seque
         return replace(start, status=f"not at hand: {missing}")
     counted = replace(start, lines=sum(map(lines, files)), absent=absent)
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
+        report = Path(reports or folder) / f"{path.name}.json"
+        report.unlink(missing_ok=True)
         timed = run(counted, engine, path, f"--output-format=json:{report}")
         return reported(timed, json.loads(report.read_text())) if report.exists() else timed
 
@@ -233,10 +236,11 @@ def run_all(options: argparse.Namespace) -> None:
     """Lint one repository after the other; each is written down, and told in one line, as soon as it ends."""
     engine = Engine(options.python, os.path.abspath(options.tree) if options.tree else "", options.limit)
     rules = engine.rules()
+    reports = options.reports and options.reports.absolute()
     with open(options.out, "w") as out:
         for repository in manifest(options.manifest):
             if options.set in (None, repository.set) and options.only in repository.name:
-                result = linted(repository, options.checkouts.absolute(), engine, rules)
+                result = linted(repository, options.checkouts.absolute(), engine, rules, reports)
                 out.write(json.dumps(asdict(result)) + "\n")
                 out.flush()
                 print(f"{result.repository}: {result.status}, {len(result.findings)} findings, {result.lines} lines, "
@@ -252,6 +256,7 @@ def arguments() -> argparse.ArgumentParser:
     lint.add_argument("--set", help="first or fresh; all by default")
     lint.add_argument("--only", default="", help="those whose name holds this word")
     lint.add_argument("--out", type=Path, required=True)
+    lint.add_argument("--reports", type=Path, help="a folder that keeps the whole report on each")
     lint.add_argument("--python", default=sys.executable)
     lint.add_argument("--tree", default="", help="a source tree of trainlint")
     lint.add_argument("--limit", type=float, default=600, help="seconds for one repository")
