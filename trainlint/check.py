@@ -6,13 +6,14 @@ findings with a place in what was asked for.
 
 from __future__ import annotations
 
+import io
 import os
 import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache, reduce
+from functools import cache, partial, reduce
 
 from trainlint import config
 from trainlint.config import Settings
@@ -36,9 +37,9 @@ from trainlint.lint import lint
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
-from trainlint.source import Project, cells, foreign, observe, sites
+from trainlint.source import Project, cells_in, foreign, observe, read, sites
 from trainlint.source.find import find
-from trainlint.source.text import NOTEBOOK
+from trainlint.source.text import NOTEBOOK, Fault
 
 ABSENT = "no such file or folder"
 
@@ -62,7 +63,8 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
 class Request:
     """What to check: paths, settings that weigh more than those found beside the code, and how many processes to use.
 
-    ``isolated`` ignores the settings beside the code. ``folder`` is the working directory.
+    ``isolated`` ignores the settings beside the code. ``folder`` is the working directory. ``texts`` are the bytes that
+    files are taken to hold, whatever they hold on the disk.
     """
 
     paths: tuple[str, ...]
@@ -70,6 +72,7 @@ class Request:
     layers: tuple[config.Layer, ...] = ()
     isolated: bool = False
     jobs: int = 1
+    texts: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -153,8 +156,14 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
         judged={kind: _tally(facts, _about(kind, every, known), constant, kind, scope) for kind in JUDGED},
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
-        lines={finding.where.path: text(finding.where.path).lines for finding in reported},
+        lines={path: text(path).lines for finding in reported for path in _shown(finding)},
     )
+
+
+def _shown(finding: Finding) -> set[str]:
+    """The files that a report quotes from: where a finding is, and where its fix would write."""
+    edits = finding.fix.edits if finding.fix else ()
+    return {finding.where.path, *(edit.where.path for edit in edits)}
 
 
 def root_of(path: str, folder: str) -> str:
@@ -203,7 +212,7 @@ def seen(scope: Scope, request: Request) -> Seen:
     languages = foreign(found.files)
     files = tuple(path for path in found.files if path not in languages)
     checked = tuple(path for path in files if scope.holds(path))
-    project = Project(scope.root, files, scope.settings.src, scope.settings.values)
+    project = Project(scope.root, files, scope.settings.src, scope.settings.values, request.texts)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     wanted = sorted({*sites(project), *(path for path in checked if path in scope.asked)}) if checked else []
     facts = observe(project, wanted, request.jobs) if wanted else Facts(())
@@ -213,7 +222,8 @@ def seen(scope: Scope, request: Request) -> Seen:
 
 def _checked(scope: Scope, request: Request) -> Report:
     known = seen(scope, request)
-    report = judge(known.facts, rules_for(known.facts, scope.settings), scope, cache(text_of))
+    text = cache(partial(text_of, texts=request.texts))
+    report = judge(known.facts, rules_for(known.facts, scope.settings), scope, text)
     there = ((path, why) for path, why in known.skipped.items() if os.path.exists(path))
     refused = [f"{filename(path, request.folder)}: {why}" for path, why in there if not os.access(path, os.R_OK)]
     return replace(
@@ -244,16 +254,22 @@ def rules_for(facts: Facts, settings: Settings) -> Iterable[Rule]:
     return rules
 
 
-def text_of(path: str) -> Text:
+def text_of(path: str, texts: Mapping[str, bytes] | None = None) -> Text:
+    """What a file says; ``texts`` may hold its bytes."""
+    data = texts[path] if texts and path in texts else read(path)
     if path.endswith(NOTEBOOK):
-        code = cells(path)
+        code = cells_in(data)
         return Text({cell.number: cell.rows for cell in code}, {cell.number: cell.python for cell in code})
     try:
-        with tokenize.open(path) as file:
-            lines = file.readlines()
-    except (OSError, SyntaxError, UnicodeError):
+        lines = [] if isinstance(data, Fault) else _lines(data)
+    except (SyntaxError, UnicodeError):
         lines = []
     return Text({None: lines}, {None: "".join(lines)})
+
+
+def _lines(data: bytes) -> list[str]:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return io.TextIOWrapper(io.BytesIO(data), encoding).readlines()
 
 
 def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from trainlint.facts import Crash, Fact, Facts
-from trainlint.finding import Finding, Severity
+from trainlint.finding import Finding, Fix, Severity
 from trainlint.rule import Rule
+from trainlint.span import Span
 
 
 def lint(facts: Facts, rules: Iterable[Rule]) -> list[Finding]:
@@ -40,6 +41,7 @@ def _weighed(rule: Rule, facts: Facts, crashes: list[Crash]) -> Iterator[Finding
     for fact in facts.of(rule.wants):
         answers[fact.call, fact.context].append((fact, _answer(rule, fact, crashes)))
     worst: dict[tuple[object, ...], Finding] = {}
+    fixes: dict[tuple[object, ...], set[Fix | None]] = defaultdict(set)
     for each in answers.values():
         everywhere = all(findings and fact.everywhere for fact, findings in each)
         least = max((finding.severity.rank for _, findings in each for finding in findings), default=0)
@@ -50,7 +52,16 @@ def _weighed(rule: Rule, facts: Facts, crashes: list[Crash]) -> Iterator[Finding
                 known = worst.get((finding.where, finding.code))
                 if known is None or finding.severity.rank < known.severity.rank:
                     worst[finding.where, finding.code] = finding
-    yield from worst.values()
+                fixes[finding.where, finding.code].add(finding.fix)
+    spared = {fact.call for each in answers.values() for fact, findings in each if not (findings and fact.everywhere)}
+    for place, finding in worst.items():
+        yield replace(finding, fix=_agreed(fixes[place], finding, spared))
+
+
+def _agreed(fixes: set[Fix | None], finding: Finding, spared: Collection[Span]) -> Fix | None:
+    """The fix on which all paths to a place agree; where some path needs none, it is not safe."""
+    fix = finding.fix if len(fixes) == 1 else None
+    return fix.unsafe() if fix and finding.call in spared else fix
 
 
 def _answer(rule: Rule, fact: Fact, crashes: list[Crash]) -> list[Finding]:

@@ -25,6 +25,9 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     """Check these paths, write the reports, and answer with the exit status."""
     folder = os.getcwd()
     colour = choice(said, "color", COLOURS)
+    if not ("fix" in said or "diff" in said):
+        for name in (name for name in ("unsafe-fixes", "show-fixes") if name in said):
+            raise UsageError(f"--{name} needs --fix or --diff")
     try:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
@@ -32,6 +35,12 @@ def run(paths: tuple[str, ...], said: Said) -> int:
         outputs = [_output(each) for each in settings.output_format]
         request = Request(_paths(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
         report = check(request)
+        if "fix" in said or "diff" in said:
+            from trainlint.cli import fix
+
+            if "diff" in said:
+                return fix.difference(request, report, said)
+            report = fix.fixed(request, report, said)
     except (ConfigError, UnknownSelector) as error:
         raise UsageError(str(error)) from error
     for name, target in outputs:

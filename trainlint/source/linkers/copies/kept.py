@@ -134,7 +134,8 @@ def facts(world: World, site: Site) -> Iterator[KeptWeights]:
             spelling = ast.unparse(target)
             many = gathers or holder is not target
             aside = uses.Aside(holder, spelling, statement(module, node), module, many)
-            yield from _judged(world, site, aside, found)
+            for fact in _judged(world, site, aside, found):
+                yield replace(fact, value=module.span(value))
             return
 
 
