@@ -17,7 +17,7 @@ from trainlint.facts.precision import (
     Storage,
 )
 from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
+from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -78,6 +78,7 @@ __all__ = [
     "Metric",
     "NewestBest",
     "Optimizer",
+    "Option",
     "Purpose",
     "Relabelling",
     "ReservedClass",
@@ -85,6 +86,7 @@ __all__ = [
     "SentinelIndex",
     "Service",
     "Sharing",
+    "Sign",
     "Spelling",
     "StopCheck",
     "Storage",
