@@ -506,7 +506,7 @@ def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[as
         if isinstance(inner, ast.Return):
             yield inner
             return
-        block = _run(world, inner, frame) if _has_return([inner]) else []
+        block = _run(world, inner, frame) if _has_return(frame.module, inner) else []
         found = next(returns(world, block, frame), None)
         if found:
             yield found
@@ -543,12 +543,15 @@ def _run(world: World, node: ast.stmt, frame: Frame) -> list[ast.stmt]:
     return []
 
 
-def _has_return(block: Sequence[ast.AST]) -> bool:
-    stack = list(block)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Return):
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            stack += [inner for field in BLOCKS for inner in getattr(node, field, ())]
-    return False
+def _has_return(module: Module, node: ast.AST) -> bool:
+    """Whether a function may end inside a statement."""
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, ast.Expr | ast.Assign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    known = module.kept.get(("has return", node))
+    if not isinstance(known, bool):
+        blocks = (getattr(node, field, ()) for field in BLOCKS)
+        known = any(_has_return(module, inner) for block in blocks for inner in block)
+        module.kept["has return", node] = known
+    return known
