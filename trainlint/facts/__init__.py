@@ -27,7 +27,7 @@ from trainlint.facts.precision import (
     Storage,
 )
 from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
+from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -95,6 +95,7 @@ __all__ = [
     "NewTokens",
     "NewestBest",
     "Optimizer",
+    "Option",
     "Purpose",
     "Reduction",
     "Relabelling",
@@ -103,6 +104,7 @@ __all__ = [
     "SentinelIndex",
     "Service",
     "Sharing",
+    "Sign",
     "Spelling",
     "StopCheck",
     "Storage",
