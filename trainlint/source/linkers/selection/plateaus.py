@@ -28,7 +28,7 @@ HOLDERS = ("scheduler", "lr_scheduler")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that give a scheduler a number with a telling name, and dictionaries that name one for Lightning."""
-    rows = "\n".join(module.rows).lower()
+    rows = module.text.lower()
     if not any(word in rows for word in ("sched", "plateau", "lr_")):
         return
     for node in module.loads.get("step", ()):
