@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
-from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.fact import Fact, Facts, Option, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -17,7 +17,7 @@ from trainlint.facts.precision import (
     Storage,
 )
 from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,

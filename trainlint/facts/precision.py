@@ -108,7 +108,9 @@ class LossArithmetic(Fact):
     ``autocast`` is the device of the region of mixed precision around the loss, None without one. ``device`` is where
     the program says that it runs, None where it does not say; ``hints`` are the lines that say so. ``smoothed`` says
     that the best answer is at a finite margin. ``spatial`` says that the classes stand in dimension 1 before others,
-    ``classes`` how many there are, ``compiled`` that the compiler sees the loss.
+    ``classes`` how many there are, ``compiled`` that the compiler sees the loss. ``shown`` is the expression of the
+    logits that the loss is given, ``softened`` the call of ``log_softmax`` beside it, ``weighted`` says that the loss is
+    given weights of the classes, which must have the format of the logits.
     """
 
     function: str
@@ -121,6 +123,9 @@ class LossArithmetic(Fact):
     spatial: bool = False
     classes: int | None = None
     compiled: bool = field(default=False, kw_only=True)
+    shown: Span | None = field(default=None, kw_only=True)
+    softened: Span | None = field(default=None, kw_only=True)
+    weighted: bool = field(default=False, kw_only=True)
 
     @property
     def arithmetic(self) -> Dtype | Unknown:
