@@ -15,6 +15,7 @@ from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
 from trainlint.source.linkers.site import Site, call_of, named, option, place_of, standing
+from trainlint.source.names import binds, following, reads
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, External, Function, Opaque, Thunk
@@ -31,8 +32,21 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make a callback which chooses."""
     for node, _ in named(module, WORDS.__contains__):
         call = call_of(module, node)
-        if call is not None:
+        if call is not None and not _is_replaced(module, call):
             yield Site(call, module)
+
+
+def _is_replaced(module: Module, call: ast.Call) -> bool:
+    """Whether the name that is given a callback gets another value before anything reads it."""
+    made = module.parents.get(call)
+    match made:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            for later in following(module.parents[made], made):
+                if reads(later, name):
+                    return False
+                if isinstance(later, ast.Assign) and name in binds(module, later):
+                    return True
+    return False
 
 
 def facts(world: World, site: Site) -> Iterator[Fact]:
