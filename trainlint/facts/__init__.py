@@ -15,7 +15,7 @@ from trainlint.facts.effects import (
     Unfrozen,
     UnsharedLoader,
 )
-from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.fact import Fact, Facts, Option, Unjudged
 from trainlint.facts.loop import Accumulation, Grouping, StuckEval
 from trainlint.facts.precision import (
     Accumulator,
@@ -27,7 +27,7 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
-from trainlint.facts.runs import ClassCoverage, ZeroSignal
+from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
 from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
