@@ -27,8 +27,8 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
-from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
+from trainlint.facts.runs import ClassCoverage, ZeroSignal
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
