@@ -8,11 +8,11 @@ from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAver
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
-    EpochSampler,
     FreezingWrite,
     NewTokens,
+    Repetition,
+    SharedData,
     Unfrozen,
-    UnsharedLoader,
 )
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
@@ -70,7 +70,6 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
-    "EpochSampler",
     "Fact",
     "Facts",
     "Fill",
@@ -94,10 +93,12 @@ __all__ = [
     "Optimizer",
     "Purpose",
     "Relabelling",
+    "Repetition",
     "ReservedClass",
     "Selection",
     "SentinelIndex",
     "Service",
+    "SharedData",
     "Sharing",
     "Spelling",
     "StopCheck",
@@ -107,7 +108,6 @@ __all__ = [
     "Unfrozen",
     "Unjudged",
     "Unreadable",
-    "UnsharedLoader",
     "UnusedSentinel",
     "WeightAverage",
     "ZeroSignal",
