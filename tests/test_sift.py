@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from trainlint.source.find import find
 from trainlint.source.linkers.targets.losses import SKIPS
 from trainlint.source.sift import relevant
 from trainlint.source.sift.targets import LOSSES
+from trainlint.testing import findings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CALLED = sorted({known.last for known in LOSSES})
@@ -275,6 +279,17 @@ def test_a_choice_of_a_model_makes_its_file_relevant(text: str) -> None:
 )
 def test_a_record_without_anything_that_is_kept_is_not_enough(text: str) -> None:
     assert not relevant(text.encode())
+
+
+def test_no_finding_depends_on_where_lines_are_broken(tmp_path: Path) -> None:
+    """The fixtures, written anew in narrow lines: each keeps its findings."""
+    copy = tmp_path / "fixtures"
+    shutil.copytree(FIXTURES, copy)
+    narrow = [sys.executable, "-m", "ruff", "format", "-q", "--isolated", "--line-length", "40", str(copy)]
+    subprocess.run(narrow, check=True, timeout=300)
+    for folder in sorted(FIXTURES.glob("*/bad_*")):
+        was, now = ([each.code for each in findings(top)] for top in (folder, copy / folder.relative_to(FIXTURES)))
+        assert sorted(was) == sorted(now), folder
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
+from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
@@ -26,7 +27,7 @@ from trainlint.facts.precision import (
     Storage,
 )
 from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
+from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -67,6 +68,8 @@ __all__ = [
     "CtcLoss",
     "Device",
     "DiscardedResult",
+    "Divergence",
+    "DivergenceInput",
     "Dtype",
     "Embedding",
     "EmptyMean",
@@ -91,7 +94,9 @@ __all__ = [
     "NewTokens",
     "NewestBest",
     "Optimizer",
+    "Option",
     "Purpose",
+    "Reduction",
     "Relabelling",
     "Repetition",
     "ReservedClass",
@@ -100,6 +105,7 @@ __all__ = [
     "Service",
     "SharedData",
     "Sharing",
+    "Sign",
     "Spelling",
     "StopCheck",
     "Storage",

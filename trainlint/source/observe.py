@@ -17,6 +17,7 @@ from trainlint.source.text import NOTEBOOK, Fault, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from trainlint.source.enclosing import Definition
     from trainlint.source.notebook import Cell
     from trainlint.value import Settled
 
@@ -76,6 +77,13 @@ def cells_in(data: bytes | Fault) -> tuple[Cell, ...]:
 
     notebook = data if isinstance(data, Fault) else opened(data)
     return () if isinstance(notebook, Fault) else notebook.cells
+
+
+def definitions(text: str) -> tuple[Definition, ...]:
+    """The classes and functions in the text of a file or of a cell, the outer ones first."""
+    from trainlint.source.enclosing import definitions
+
+    return definitions(text)
 
 
 def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
