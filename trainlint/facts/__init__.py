@@ -9,11 +9,11 @@ from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
-    EpochSampler,
     FreezingWrite,
     NewTokens,
+    Repetition,
+    SharedData,
     Unfrozen,
-    UnsharedLoader,
 )
 from trainlint.facts.fact import Fact, Facts, Option, Unjudged
 from trainlint.facts.loop import Accumulation, Grouping, StuckEval
@@ -75,7 +75,6 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
-    "EpochSampler",
     "Fact",
     "Facts",
     "Fill",
@@ -102,10 +101,12 @@ __all__ = [
     "Purpose",
     "Reduction",
     "Relabelling",
+    "Repetition",
     "ReservedClass",
     "Selection",
     "SentinelIndex",
     "Service",
+    "SharedData",
     "Sharing",
     "Sign",
     "Spelling",
@@ -116,7 +117,6 @@ __all__ = [
     "Unfrozen",
     "Unjudged",
     "Unreadable",
-    "UnsharedLoader",
     "UnusedSentinel",
     "WeightAverage",
     "ZeroSignal",
