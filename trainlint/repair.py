@@ -7,7 +7,7 @@ nothing and prints nothing.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -149,12 +149,22 @@ class Desk:
 
     def failures(self, draft: Draft, drafts: Sequence[Draft], after: Report) -> Iterator[tuple[Finding, str]]:
         """The fixes of a file that do not hold, and why."""
-        broken = self._broken(draft)
+        broken, more = self._broken(draft), self._more(drafts, after)
         for finding in draft.edits:
             if finding in broken:
                 yield finding, "its fix is taken back: the file would no longer compile"
+            elif len(after.faults) > len(self._report.faults):
+                yield finding, "its fix is taken back: trainlint fails on what it makes"
             elif any(_is_same(each, finding, self._moved(finding.where, drafts)) for each in after.findings):
                 yield finding, "its fix is taken back: it would not remove what it is for"
+            elif finding.code in more:
+                yield finding, f"its fix is taken back: it would bring another {finding.code}"
+
+    def _more(self, drafts: Iterable[Draft], after: Report) -> set[str]:
+        """The rules that find more than what their fixes should have left."""
+        fixed = Counter(finding.code for draft in drafts for finding in draft.edits)
+        before, then = (Counter(finding.code for finding in report.findings) for report in (self._report, after))
+        return {code for code, count in fixed.items() if then[code] > before[code] - count}
 
     def _broken(self, draft: Draft) -> Collection[Finding]:
         """The fixes that keep a file from compiling: each that does alone, else the last one."""

@@ -22,6 +22,21 @@ class Unjudged:
 
 
 @dataclass(frozen=True)
+class Option:
+    """An argument of the call ``where`` that decides, and ``other``, what it would be instead, as Python spells it.
+
+    ``position`` is the place at which it may stand without its name. ``is_written`` says that the call itself spells it
+    out, or leaves it to the library: no setting decides.
+    """
+
+    where: Span
+    name: str
+    other: str
+    position: int | None = None
+    is_written: bool = True
+
+
+@dataclass(frozen=True)
 class Fact:
     """Something that holds where ``call`` starts.
 
