@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
-from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
+from trainlint.facts.distillation import Divergence, DivergenceInput, KeptTeacher, Reduction
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -68,6 +68,7 @@ __all__ = [
     "Form",
     "Ids",
     "Job",
+    "KeptTeacher",
     "KeptWeights",
     "LabelMask",
     "LabelShift",

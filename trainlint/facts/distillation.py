@@ -69,3 +69,21 @@ class DivergenceInput(Fact):
             yield Unjudged(self.call, "is the target of the divergence what it wants", self.target)
         elif isinstance(self.log_target, Unknown):
             yield Unjudged(self.call, "is the target of the divergence what it wants", self.log_target)
+
+
+@dataclass(frozen=True)
+class KeptTeacher(Fact):
+    """A teacher that is a part of the module which is trained, learns nothing, and goes to training mode with it.
+
+    ``still`` are the lines that show that it learns nothing: it is called without gradient, or frozen. ``evaluated`` is
+    the line that puts it into evaluation mode once, ``switched`` the one that switches the whole to training mode;
+    both are None where nothing does. ``depends`` is a line of the teacher that does something else in training mode;
+    None where it is not known what the teacher is.
+    """
+
+    teacher: str
+    owner: str
+    still: tuple[Step, ...]
+    evaluated: Step | None
+    switched: Step | None
+    depends: Step | None
