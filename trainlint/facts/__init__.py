@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
-from trainlint.facts.distillation import Divergence, DivergenceInput, KeptTeacher, Reduction
+from trainlint.facts.distillation import Divergence, DivergenceInput, ExactCopy, KeptTeacher, Reduction, SelfMatch
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -62,6 +62,7 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
+    "ExactCopy",
     "Fact",
     "Facts",
     "Fill",
@@ -87,6 +88,7 @@ __all__ = [
     "Relabelling",
     "ReservedClass",
     "Selection",
+    "SelfMatch",
     "SentinelIndex",
     "Service",
     "Sharing",

@@ -100,7 +100,6 @@ def is_beside_student(module: Module, keeper: Keeper) -> bool:
 
     A module that only asks a teacher is a teacher itself.
     """
-    methods = objects.methods(keeper.cls)
     calls = {name: list(_asked(node)) for name, node in objects.methods(keeper.cls).items() if node is not keeper.init}
     asking = {name for name, found in calls.items() if any(word == keeper.name for word, _ in found)}
     asking |= {name for name, found in calls.items() if any(word in asking for word, _ in found)}
