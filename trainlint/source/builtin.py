@@ -565,7 +565,7 @@ def _is_instance(world: World, thing: Thing, kind: Thing) -> bool | None:
             apart = kind.name in PARALLEL or kind.name in KINDS or (bases == {MODULE} and _is_loss(kind.name))
             return True if kind.name in bases else False if apart else None
         case _, External(name=name) if name in KINDS:
-            return _is_of_kind(thing, KINDS[name])
+            return is_of_kind(thing, KINDS[name])
     return None
 
 
@@ -574,7 +574,8 @@ def _is_loss(name: str) -> bool:
     return name.startswith(TORCH) and name.endswith("Loss")
 
 
-def _is_of_kind(thing: Thing, kind: str) -> bool | None:
+def is_of_kind(thing: Thing, kind: str) -> bool | None:
+    """Whether something is one of these kinds."""
     match thing:
         case Tensor():
             return kind == "tensor"
@@ -584,6 +585,8 @@ def _is_of_kind(thing: Thing, kind: str) -> bool | None:
             return kind == ("list" if thing.mutable else "tuple")
         case Constant():
             return kind == type(thing.value).__name__ if not thing.assumed else None
+        case Integer(terms=(), assumed=()):
+            return False
     return None
 
 

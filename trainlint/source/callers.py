@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects, pretrained
@@ -462,6 +462,8 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     found = callers_of(world, frame.module, function)
     if not found:
         return None
+    needed = world.needed.get(function, ())
+    found = tuple(each for each in found if not _leaves_out(each, frame.module, function, needed)) or found
     chosen = _chosen(world, ("calls", id(function)), found, function)
     if chosen is None:
         return None
@@ -485,6 +487,18 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number, entry=(chosen.node, where))
+
+
+def _leaves_out(caller: Caller, module: Module, function: FunctionNode, names: Collection[str]) -> bool:
+    """Whether a call is seen not to pass a parameter of one of these names."""
+    call = caller.node
+    if not names or any(isinstance(each, ast.Starred) for each in call.args):
+        return False
+    is_method = isinstance(module.parents.get(function), ast.ClassDef) and not isinstance(function, ast.Lambda)
+    bound = is_method and "staticmethod" not in objects.marks(function)
+    given = {each.arg for each in call.keywords}
+    passed = given.union(each.arg for each in parameters(function)[int(bound) :][: len(call.args)])
+    return None not in given and not passed.issuperset(names)
 
 
 def _is_another_choice(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from trainlint.facts import Layer
 from trainlint.knowledge import SIGNATURES, canonical
 from trainlint.source import callers
-from trainlint.source.binding import argument, arguments
+from trainlint.source.binding import argument, arguments, defaults
 from trainlint.source.flow import applications
 from trainlint.source.objects import marks
 from trainlint.source.summary import Module, dotted, last
@@ -20,6 +20,8 @@ from trainlint.value import Integer, Real, Unknown
 
 NARROW = Unknown("the layer is not asked for")
 NO_GRADIENT = {"no_grad", "inference_mode"}
+NEEDED = ("input", "target")
+"""What a loss is given by name, and cannot do without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,33 @@ def standing(world: World, site: Site) -> Frame:
     frame = world.open_frame(site.module, site.node)
     callers.stand(world, site.node, frame)
     return frame
+
+
+def standing_to_train(world: World, site: Site) -> Frame:
+    """The frame of a loss: ``forward(self, images, labels=None)`` makes none for a caller that passes no labels."""
+    function = site.module.scope(site.call)
+    if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_class(site.call.func):
+        optional = {name for name, each in defaults(function).items() if _is_nothing(each)}
+        given = (*site.call.args[:2], *(each.value for each in site.call.keywords if each.arg in NEEDED))
+        roots = {root.id for root in map(_root, given) if root is not None}
+        if roots & optional:
+            world.needed[function] = frozenset(roots & optional)
+    return standing(world, site)
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    """The name whose attributes, methods and parts an expression reads: none of them is there if it is None."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value)):
+                node = value
+            case _:
+                return None
+    return node
 
 
 def named(module: Module, is_wanted: Callable[[str], bool]) -> Iterator[tuple[ast.expr, str]]:

@@ -31,7 +31,7 @@ from trainlint.source.linkers.site import (
     passed,
     place_of,
     span_of,
-    standing,
+    standing_to_train,
     trains,
 )
 from trainlint.source.linkers.targets import chosen, detectors, labels, means
@@ -128,7 +128,7 @@ def _is_handed_on(call: ast.Call) -> bool:
 
 def facts(world: World, site: Site) -> Iterator[Fact]:
     """What one world shows at a site; nothing if it is no loss and no metric after all."""
-    frame = standing(world, site)
+    frame = standing_to_train(world, site)
     if _is_handed_on(site.call):
         yield from _inherited(world, site, frame)
         return

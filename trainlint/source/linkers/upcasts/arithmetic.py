@@ -17,7 +17,7 @@ from trainlint.source.linkers.site import (
     deciding,
     passed,
     span_of,
-    standing,
+    standing_to_train,
     trains,
     uses,
 )
@@ -48,7 +48,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 
 def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     """In which numbers one loss is computed in one world; nothing for a construction, nor for an evaluation."""
-    frame = standing(world, site)
+    frame = standing_to_train(world, site)
     known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
     if known is None or known.is_construction or not trains(site.module, site.call):
         return
