@@ -16,7 +16,7 @@ from trainlint.facts.effects import (
     UnsharedLoader,
 )
 from trainlint.facts.fact import Fact, Facts, Unjudged
-from trainlint.facts.loop import Accumulation, Grouping, StuckEval
+from trainlint.facts.loop import Accumulation, Grouping, KeptGraph, ScaledClip, StuckEval, UnclearedGradients
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -84,6 +84,7 @@ __all__ = [
     "Grouping",
     "Ids",
     "Job",
+    "KeptGraph",
     "KeptWeights",
     "LabelMask",
     "LabelShift",
@@ -103,6 +104,7 @@ __all__ = [
     "Reduction",
     "Relabelling",
     "ReservedClass",
+    "ScaledClip",
     "Selection",
     "SentinelIndex",
     "Service",
@@ -113,6 +115,7 @@ __all__ = [
     "Storage",
     "StuckEval",
     "Targets",
+    "UnclearedGradients",
     "Unfrozen",
     "Unjudged",
     "Unreadable",
