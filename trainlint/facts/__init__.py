@@ -16,7 +16,7 @@ from trainlint.facts.effects import (
     Unfrozen,
 )
 from trainlint.facts.fact import Fact, Facts, Option, Unjudged
-from trainlint.facts.loop import Accumulation, Grouping, StuckEval
+from trainlint.facts.loop import Accumulation, Grouping, KeptGraph, ScaledClip, StuckEval, UnclearedGradients
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -84,6 +84,7 @@ __all__ = [
     "Grouping",
     "Ids",
     "Job",
+    "KeptGraph",
     "KeptTeacher",
     "KeptWeights",
     "LabelMask",
@@ -105,6 +106,7 @@ __all__ = [
     "Relabelling",
     "Repetition",
     "ReservedClass",
+    "ScaledClip",
     "Selection",
     "SelfMatch",
     "SentinelIndex",
@@ -117,6 +119,7 @@ __all__ = [
     "Storage",
     "StuckEval",
     "Targets",
+    "UnclearedGradients",
     "Unfrozen",
     "Unjudged",
     "Unreadable",

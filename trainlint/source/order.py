@@ -181,6 +181,49 @@ def events(parts: Order) -> Iterator[Event]:
 
 
 @dataclass(frozen=True, eq=False)
+class Held:
+    """An event, and what holds it, the outermost first."""
+
+    event: Event
+    holders: tuple[Turns | tuple[Fork, int], ...]
+
+    @property
+    def loops(self) -> tuple[Turns, ...]:
+        return tuple(each for each in self.holders if isinstance(each, Turns))
+
+
+def held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> Iterator[Held]:
+    """Every event of an order with the loops and the arms around it."""
+    for part in parts:
+        match part:
+            case Event():
+                yield Held(part, holders)
+            case _:
+                for inner, around in _inner(part):
+                    yield from held(inner, (*holders, *around))
+
+
+def _inner(part: Part) -> Iterator[tuple[Order, tuple[Turns | tuple[Fork, int], ...]]]:
+    match part:
+        case Fork(arms=arms):
+            yield from ((arm, ((part, place),)) for place, arm in enumerate(arms))
+        case Turns(body=body):
+            yield body, (part,)
+        case Body(order=body):
+            yield body, ()
+        case Guarded(body=body, final=final):
+            yield body, ()
+            yield final, ()
+
+
+def stepping(node: ast.Call) -> ast.expr:
+    """What steps: ``optimizer.step()``, ``scaler.step(optimizer)``."""
+    assert isinstance(node.func, ast.Attribute), "a step is a method"
+    by_scaler = node.args and "scal" in last(node.func.value).lower()
+    return node.args[0] if by_scaler else node.func.value
+
+
+@dataclass(frozen=True, eq=False)
 class _Place:
     """Where a reader stands: a function, what its names are called outside, and how it was entered."""
 
@@ -346,7 +389,7 @@ class _Reader:
     def _assigned(self, node: ast.stmt, place: _Place) -> Iterator[Event]:
         """``p.grad = None`` clears, ``model.training = True`` trains."""
         match node:
-            case ast.Assign(targets=[ast.Attribute(attr="grad")]):
+            case ast.Assign(targets=[ast.Attribute(attr="grad")]) | ast.Delete(targets=[ast.Attribute(attr="grad")]):
                 yield self._event(Deed.CLEAR, node, place, "")
             case ast.Assign(targets=[ast.Attribute(value=model, attr="training")]):
                 yield self._event(Deed.TRAIN, node, place, place.name(model))
@@ -422,9 +465,10 @@ class _Reader:
         found = closure or function_of(self.world, place.module, node)
         if found is None:
             return ()
-        match node.func:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if found.owner is not None:
-                return (found, *_overriding(self.world, found.owner, attr))
+        match node.func, place.module.parents.get(place.scope):
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr), ast.ClassDef() as holder:
+                own = Class(holder, place.module, self.world.open_frame(place.module, holder))
+                return (found, *_overriding(self.world, own, attr))
         return (found,)
 
     def _is_of_module(self, function: Function) -> bool:
@@ -597,7 +641,9 @@ def _subject(deed: Deed, node: ast.Call, place: _Place) -> str:
         return place.name(func)
     if not isinstance(func, ast.Attribute):
         return place.name(node.args[0]) if node.args else ""
-    if deed in (Deed.STEP, Deed.UNSCALE) and node.args and "scal" in last(func.value).lower():
+    if deed is Deed.STEP:
+        return place.name(stepping(node))
+    if deed is Deed.UNSCALE and node.args:
         return place.name(node.args[0])
     if deed is Deed.TRAIN and node.args and last(func.value) == "Module":
         return place.name(node.args[0])

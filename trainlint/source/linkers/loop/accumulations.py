@@ -13,19 +13,7 @@ from dataclasses import dataclass
 
 from trainlint.facts import Accumulation, Grouping
 from trainlint.source.linkers.site import Site
-from trainlint.source.order import (
-    Body,
-    Deed,
-    Event,
-    Fork,
-    Guarded,
-    Order,
-    Part,
-    Root,
-    Turns,
-    order,
-    roots,
-)
+from trainlint.source.order import Deed, Fork, Held, Root, Turns, held, order, roots, stepping
 from trainlint.source.reductions import Average, Reduction, Tracing, going_backward
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Built, External, Thing
@@ -50,48 +38,12 @@ NOT_TRACED = Unknown(
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """An event, and what holds it, the outermost first."""
-
-    event: Event
-    holders: tuple[Turns | tuple[Fork, int], ...]
-
-    @property
-    def loops(self) -> tuple[Turns, ...]:
-        return tuple(each for each in self.holders if isinstance(each, Turns))
-
-
-@dataclass(frozen=True, eq=False)
 class Group:
     """The number of batches between two steps, as the code spells it, and the test or loop that counts them."""
 
     number: ast.expr
     node: ast.expr | ast.stmt
     module: Module
-
-
-def held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> Iterator[Held]:
-    """Every event of an order with the loops and the arms around it."""
-    for part in parts:
-        match part:
-            case Event():
-                yield Held(part, holders)
-            case _:
-                for inner, around in _inner(part):
-                    yield from held(inner, (*holders, *around))
-
-
-def _inner(part: Part) -> Iterator[tuple[Order, tuple[Turns | tuple[Fork, int], ...]]]:
-    match part:
-        case Fork(arms=arms):
-            yield from ((arm, ((part, place),)) for place, arm in enumerate(arms))
-        case Turns(body=body):
-            yield body, (part,)
-        case Body(order=body):
-            yield body, ()
-        case Guarded(body=body, final=final):
-            yield body, ()
-            yield final, ()
 
 
 def facts(world: World, site: Site) -> Iterator[Accumulation]:
@@ -298,9 +250,7 @@ def _unscaled(world: World, every: list[Held], back: Held) -> str | Unknown:
     for each in every:
         node = each.event.node
         if each.event.deed is Deed.STEP and _shares(each, back) and isinstance(node, ast.Call):
-            assert isinstance(node.func, ast.Attribute), "a step is a method"
-            optimizer = node.args[0] if node.args and "scal" in last(node.func.value).lower() else node.func.value
-            module = each.event.module
+            optimizer, module = stepping(node), each.event.module
             thing = quietly(world, lambda inner: inner.evaluate(optimizer, inner.open_frame(module, node)))  # noqa: B023
             name = _name(thing)
             return UNSEEN if name is None else name if UNSCALED.search(name) else ""

@@ -15,9 +15,24 @@ from typing import NamedTuple
 from trainlint.facts import StuckEval
 from trainlint.source.linkers.site import Site
 from trainlint.source.modes import acting, is_trained_when_made
-from trainlint.source.order import Body, Deed, Event, Fork, Guarded, Leave, Order, Root, Turns, events, order, roots
+from trainlint.source.order import (
+    Body,
+    Deed,
+    Event,
+    Fork,
+    Guarded,
+    Leave,
+    Order,
+    Root,
+    Turns,
+    events,
+    held,
+    order,
+    roots,
+    stepping,
+)
 from trainlint.source.summary import Module, dotted, last
-from trainlint.source.things import Thing
+from trainlint.source.things import Built, Thing
 from trainlint.source.world import World, quietly
 from trainlint.span import Span
 from trainlint.value import Unknown
@@ -60,13 +75,17 @@ class Arm(NamedTuple):
 
 @dataclass(frozen=True)
 class Pending:
-    """A model that was told to evaluate: in which loops, under which tests, and what was done with it since."""
+    """A model that was told to evaluate: in which loops, under which tests, and what was done with it since.
+
+    It was ``looked`` at without a gradient, it ``learned`` after that; or it learned at once, ``meant`` to be so.
+    """
 
     event: Event
     loops: tuple[ast.AST, ...]
     tests: frozenset[Arm]
     looked: bool = False
     learned: bool = False
+    meant: bool = False
 
 
 State = frozenset[Pending] | None
@@ -193,7 +212,7 @@ class Following:
         for each in state:
             shared = bool(each.loops and self.loops and each.loops[0] is self.loops[0])
             excluded = {arm.name for arm in each.tests - tests} & {arm.name for arm in tests - each.tests}
-            if shared and each.looked and each.learned and not excluded:
+            if shared and each.learned and not excluded:
                 self.found.setdefault(each.event, each)
 
 
@@ -250,9 +269,11 @@ def _seen(event: Event, pending: Pending) -> Pending:
     if not event.has_gradient or validates:
         return replace(pending, looked=True)
     word = last(event.node.func) if isinstance(event.node, ast.Call) else ""
-    if VALIDATES.search(word) and model in event.given:
-        return replace(pending, looked=True)
-    return replace(pending, learned=True)
+    if VALIDATES.search(word) and name != model and not name.startswith(f"{model}."):
+        return pending
+    if pending.looked and not pending.meant:
+        return replace(pending, learned=True)
+    return replace(pending, meant=True)
 
 
 def _called(node: ast.Call) -> str:
@@ -273,7 +294,7 @@ def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, 
     model = event.subject
     thing = _thing(world, event, whole)
     layers = acting(world, thing) if thing is not None else None
-    if layers == ():
+    if layers == () or _is_frozen(world, whole, pending):
         return
     told = [each for each in events(whole) if each.deed is Deed.TRAIN and each.subject == model]
     made = thing is not None and is_trained_when_made(world, thing) and _is_optimized(root.module, model)
@@ -301,6 +322,30 @@ def _thing(world: World, event: Event, whole: Order) -> Thing | None:
         model = node.func.value
         return quietly(world, lambda inner: inner.evaluate(model, inner.open_frame(event.module, node)))
     return None
+
+
+def _is_frozen(world: World, whole: Order, pending: Pending) -> bool:
+    """Whether the optimizers of the loop are seen, and none of them has the parameters of the model."""
+    steps = (each for each in held(whole) if each.event.deed is Deed.STEP)
+    shared = [each.event for each in steps if each.loops and each.loops[0].node is pending.loops[0]]
+    owners = [_owners(world, each) for each in shared]
+    word = pending.event.subject.rpartition(".")[2]
+    return bool(owners) and all(each and word not in each for each in owners)
+
+
+def _owners(world: World, step: Event) -> frozenset[str]:
+    """The last words of the models whose parameters an optimizer is given, where it is made in a file that is seen."""
+    node = step.node
+    if not isinstance(node, ast.Call):
+        return frozenset()
+    optimizer = stepping(node)
+    made = quietly(world, lambda inner: inner.evaluate(optimizer, inner.open_frame(step.module, node)))
+    if not isinstance(made, Built) or not isinstance(made.node, ast.Call):
+        return frozenset()
+    handed = (each for given in (*made.node.args[:1], *made.node.keywords) for each in ast.walk(given))
+    return frozenset(
+        last(each.value) for each in handed if isinstance(each, ast.Attribute) and each.attr == "parameters"
+    )
 
 
 def _is_optimized(module: Module, model: str) -> bool:
