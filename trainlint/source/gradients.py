@@ -7,7 +7,7 @@ import ast
 from trainlint.source.objects import marks
 from trainlint.source.summary import Module, dotted
 
-NO_GRADIENT = {"no_grad", "inference_mode"}
+NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 
 
 def trains(module: Module, node: ast.AST) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import SelfMatch
 from trainlint.knowledge import torch
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.distillation.origins import Origin, origin
 from trainlint.source.linkers.site import (
     Applied,
@@ -17,7 +18,6 @@ from trainlint.source.linkers.site import (
     passed,
     span_of,
     standing,
-    trains,
     uses,
 )
 from trainlint.source.sift.distillation import MATCHING, matches

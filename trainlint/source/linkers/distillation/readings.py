@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from trainlint.source import callers, objects
-from trainlint.source.linkers.site import NO_GRADIENT
+from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import statement
 from trainlint.source.objects import FunctionDef, marks
 from trainlint.source.summary import Module, dotted, last
