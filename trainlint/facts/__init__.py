@@ -9,13 +9,13 @@ from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
-    EpochSampler,
     FreezingWrite,
     NewTokens,
+    Repetition,
+    SharedData,
     Unfrozen,
-    UnsharedLoader,
 )
-from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.fact import Fact, Facts, Option, Unjudged
 from trainlint.facts.loop import Accumulation, Grouping, KeptGraph, ScaledClip, StuckEval, UnclearedGradients
 from trainlint.facts.precision import (
     Accumulator,
@@ -28,7 +28,7 @@ from trainlint.facts.precision import (
     Storage,
 )
 from trainlint.facts.runs import ClassCoverage, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -75,7 +75,6 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
-    "EpochSampler",
     "Fact",
     "Facts",
     "Fill",
@@ -103,11 +102,13 @@ __all__ = [
     "Purpose",
     "Reduction",
     "Relabelling",
+    "Repetition",
     "ReservedClass",
     "ScaledClip",
     "Selection",
     "SentinelIndex",
     "Service",
+    "SharedData",
     "Sharing",
     "Sign",
     "Spelling",
@@ -119,7 +120,6 @@ __all__ = [
     "Unfrozen",
     "Unjudged",
     "Unreadable",
-    "UnsharedLoader",
     "UnusedSentinel",
     "WeightAverage",
     "ZeroSignal",
