@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
@@ -82,6 +83,18 @@ class Fork:
 
     test: ast.expr | None
     arms: tuple[Order, ...]
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The names that the test reads."""
+        nodes = ast.walk(self.test) if self.test is not None else ()
+        names = (dotted(each) for each in nodes if isinstance(each, ast.Name | ast.Attribute))
+        return frozenset(filter(None, names))
+
+    @cached_property
+    def text(self) -> str:
+        """The test as it is spelled."""
+        return ast.unparse(self.test) if self.test is not None else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +205,16 @@ class Held:
         return tuple(each for each in self.holders if isinstance(each, Turns))
 
 
-def held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> Iterator[Held]:
+def held(world: World, root: Root) -> tuple[Held, ...]:
+    """Every event of a root, in order."""
+    key = ("held", root.scope)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        known = world.workspace.answers[key] = tuple(_held(order(world, root)))
+    return known
+
+
+def _held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> Iterator[Held]:
     """Every event of an order with the loops and the arms around it."""
     for part in parts:
         match part:
@@ -200,7 +222,7 @@ def held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> It
                 yield Held(part, holders)
             case _:
                 for inner, around in _inner(part):
-                    yield from held(inner, (*holders, *around))
+                    yield from _held(inner, (*holders, *around))
 
 
 def _inner(part: Part) -> Iterator[tuple[Order, tuple[Turns | tuple[Fork, int], ...]]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trainlint.facts import UnclearedGradients
 from trainlint.source.linkers.site import Site
-from trainlint.source.order import Deed, Event, Held, Turns, held, order, roots, stepping
+from trainlint.source.order import Deed, Event, Held, Turns, held, roots, stepping
 from trainlint.source.reductions import going_backward
 from trainlint.source.summary import last
 from trainlint.source.things import Built, External, Thing
@@ -29,12 +29,12 @@ def facts(world: World, site: Site) -> Iterator[UnclearedGradients]:
     if going_backward(site.call) is None or BY_HAND & site.module.loads.keys():
         return
     for root in roots(world, site.module, site.call):
-        every = list(held(order(world, root)))
+        every = held(world, root)
         for back in (each for each in every if each.event.node is site.call):
             yield from _judged(world, site, every, back)
 
 
-def _judged(world: World, site: Site, every: list[Held], back: Held) -> Iterator[UnclearedGradients]:
+def _judged(world: World, site: Site, every: Sequence[Held], back: Held) -> Iterator[UnclearedGradients]:
     if not back.loops:
         return
     around = [each for each in every if each.loops[:1] == back.loops[:1]]

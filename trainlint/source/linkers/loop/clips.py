@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trainlint.facts import ScaledClip
 from trainlint.source.binding import argument
 from trainlint.source.linkers.site import Site, call_of
-from trainlint.source.order import Deed, Fork, Held, held, order, roots
+from trainlint.source.order import Deed, Fork, Held, held, roots
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Built, Constant, External, Thunk
 from trainlint.source.training import inside
@@ -35,13 +35,13 @@ def facts(world: World, site: Site) -> Iterator[ScaledClip]:
     if ASKS & site.module.loads.keys():
         return
     for root in roots(world, site.module, site.call):
-        every = list(held(order(world, root)))
+        every = held(world, root)
         for place, clip in enumerate(every):
             if clip.event.node is site.call:
                 yield from _judged(world, site, every, place)
 
 
-def _judged(world: World, site: Site, every: list[Held], place: int) -> Iterator[ScaledClip]:
+def _judged(world: World, site: Site, every: Sequence[Held], place: int) -> Iterator[ScaledClip]:
     clip = every[place]
     before = [each for each in every[:place] if _may_meet(each, clip)]
     behind = [each for each in every[place + 1 :] if _may_meet(each, clip)]
@@ -69,7 +69,7 @@ def _may_meet(one: Held, other: Held) -> bool:
     mine, others = (dict(_arms(each)) for each in (one, other))
     if any(others.get(fork, number) != number for fork, number in mine.items()):
         return False
-    read = [{name for fork, _ in _arms(each) if fork not in shared for name in _read(fork)}
+    read = [{name for fork, _ in _arms(each) if fork not in shared for name in fork.read}
             for each, shared in ((one, others), (other, mine))]  # fmt: skip
     if not read[0] & read[1]:
         return True
@@ -80,14 +80,9 @@ def _arms(one: Held) -> Iterator[tuple[Fork, int]]:
     return (each for each in one.holders if isinstance(each, tuple))
 
 
-def _read(fork: Fork) -> Iterator[str]:
-    nodes = ast.walk(fork.test) if fork.test is not None else ()
-    return filter(None, (dotted(each) for each in nodes if isinstance(each, ast.Name | ast.Attribute)))
-
-
 def _texts(one: Held) -> frozenset[tuple[str, int]]:
     """The tests around an event as they are spelled, each with its arm."""
-    return frozenset((ast.dump(fork.test), number) for fork, number in _arms(one) if fork.test is not None)
+    return frozenset((fork.text, number) for fork, number in _arms(one) if fork.test is not None)
 
 
 def _is_scaled(back: Held) -> bool:

@@ -32,7 +32,7 @@ def facts(world: World, site: Site) -> Iterator[KeptGraph]:
     scope = module.scope(site.call)
     around = _loops(module, site.call, scope)
     for node in inside(scope):
-        kept = _kept(node, name) if isinstance(node, ast.stmt) else None
+        kept = _kept(module, node, name) if isinstance(node, ast.stmt) else None
         if kept is None or not isinstance(node, ast.stmt) or not trains(module, node):
             continue
         own = _loops(module, node, scope)
@@ -67,7 +67,7 @@ def _loops(module: Module, node: ast.AST, scope: ast.AST) -> list[Loop]:
     return found
 
 
-def _kept(node: ast.stmt, loss: str) -> str | None:
+def _kept(module: Module, node: ast.stmt, loss: str) -> str | None:
     """What a statement keeps a loss in, if it does."""
     match node:
         case ast.AugAssign(target=target, op=ast.Add(), value=value) if _hangs(value, loss):
@@ -77,9 +77,24 @@ def _kept(node: ast.stmt, loss: str) -> str | None:
             for one, other in ((left, right), (right, left)):
                 if ast.unparse(one) == name != loss and _hangs(other, loss):
                     return name
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr="append"), args=[value])):
-            return ast.unparse(target) if _hangs(value, loss) else None
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr="append"), args=[value], keywords=[])):
+            return ast.unparse(target) if _hangs(value, loss) and _is_list(module, target) else None
     return None
+
+
+def _is_list(module: Module, keeper: ast.expr) -> bool:
+    """Whether a file makes a list of what is appended to, or of what holds it: meters of libraries append numbers."""
+    while isinstance(keeper, ast.Subscript):
+        keeper = keeper.value
+    made = (each.value for each in module.parents if isinstance(each, ast.Assign) and any(
+        ast.unparse(part) == ast.unparse(keeper) for target in each.targets for part in _parts(target)
+    ))  # fmt: skip
+    return any(isinstance(inner, ast.List | ast.ListComp) or _is_call_of(inner, "list") for value in made
+               for inner in ast.walk(value))  # fmt: skip
+
+
+def _is_call_of(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _hangs(node: ast.expr, loss: str) -> bool:
@@ -94,9 +109,17 @@ def _hangs(node: ast.expr, loss: str) -> bool:
 
 def _lasts(module: Module, loop: Loop, scope: ast.AST, keeper: str, loss: str) -> bool:
     """Whether what is kept stays through all turns of a loop of some length."""
-    return not (
-        _is_short(loop) or any(_frees(node, keeper, loss) for node in inside(loop)) or _is_bounded(scope, keeper)
-    )
+    if _is_short(loop) or _is_bounded(scope, keeper):
+        return False
+    around = _loops(module, loop, scope)
+    if _counts(loop) and any(_frees(node, keeper, loss) for each in around[:1] for node in inside(each)):
+        return False
+    return not any(_frees(node, keeper, loss) for node in inside(loop))
+
+
+def _counts(loop: Loop) -> bool:
+    """Whether a loop only counts, so that it may be one over the parts of a batch."""
+    return isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last(loop.iter.func) == "range"
 
 
 def _is_short(loop: Loop) -> bool:
@@ -120,8 +143,6 @@ def _frees(node: ast.AST, keeper: str, loss: str) -> bool:
             return keeper in {ast.unparse(each) for each in targets}
         case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in FREES:
             return ast.unparse(value) == keeper and attr not in ("item", "detach", "tolist", "numpy")
-        case ast.With() | ast.If():
-            return False
     return False
 
 
