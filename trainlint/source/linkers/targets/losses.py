@@ -47,6 +47,7 @@ from trainlint.source.things import (
     External,
     Frame,
     Function,
+    Items,
     Tensor,
     Thing,
     Thunk,
@@ -344,7 +345,15 @@ def _layer(world: World, applied: Applied, contract: Contract) -> Layer | Unknow
     if contract.head and applied.node is not None and applied.frame is not None:
         built = Built(External(applied.name), applied.built, applied.node, applied.frame)
         return layers.counted(world, built, contract.head)
-    return layer_of(world, passed(applied, contract.logits[0], (contract.logits[1],)))
+    logits = passed(applied, contract.logits[0], (contract.logits[1],))
+    if applied.name in OF_TORCH and _is_refused(world, logits):
+        raise Impossible
+    return layer_of(world, logits)
+
+
+def _is_refused(world: World, logits: Thunk | Unknown | None) -> bool:
+    """Whether a loss is given what it stops at: the pair that another model returns, where this one is run."""
+    return not world.renews and isinstance(logits, Thunk) and isinstance(world.force(logits), Items | Entries)
 
 
 def _measured(world: World, logits: Thunk | Unknown | None, ignored: Integer | Unknown) -> Layer | None:
