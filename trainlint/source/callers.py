@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects, pretrained
-from trainlint.source.binding import argument, arguments, parameters
+from trainlint.source.binding import argument, arguments, declared, parameters
 from trainlint.source.flow import applications
-from trainlint.source.names import leaves, returns, spelled, statement
+from trainlint.source.gradients import trains
+from trainlint.source.names import leaves, returns, spelled, statement, truth
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -28,7 +29,7 @@ from trainlint.source.things import (
     Thunk,
     identity,
 )
-from trainlint.source.world import MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, World
+from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, World, worlds
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
@@ -462,8 +463,7 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     found = callers_of(world, frame.module, function)
     if not found:
         return None
-    needed = world.needed.get(function, ())
-    found = tuple(each for each in found if not _leaves_out(each, frame.module, function, needed)) or found
+    found = _on_the_way(world, found, frame.module, function) or found
     chosen = _chosen(world, ("calls", id(function)), found, function)
     if chosen is None:
         return None
@@ -487,6 +487,13 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number, entry=(chosen.node, where))
+
+
+def _on_the_way(world: World, callers: Sequence[Caller], module: Module, function: FunctionNode) -> tuple[Caller, ...]:
+    """The callers that may lead to the site: they pass what it needs, and train where it does."""
+    needed = world.needed.get(function, ())
+    passing = (each for each in callers if not _leaves_out(each, module, function, needed))
+    return tuple(each for each in passing if not world.learns or trains(each.module, each.node))
 
 
 def _leaves_out(caller: Caller, module: Module, function: FunctionNode, names: Collection[str]) -> bool:
@@ -592,8 +599,19 @@ def _confirmed(
             while isinstance(thing, Partial):
                 thing = thing.callable
             may_be = isinstance(thing, Opaque) or (isinstance(function, ast.ClassDef) and isinstance(thing, Unknown))
-            if _is(thing, function) or may_be:
+            if _is(thing, function) or may_be or _is_other_choice(world, thing, call, where, function):
                 yield Caller(call, where)
+
+
+def _is_other_choice(
+    world: World, thing: Thing, call: ast.Call, where: Module, function: FunctionNode | ast.ClassDef
+) -> bool:
+    """Whether what is called is one function on one branch, and this one on another."""
+    if not isinstance(thing, Function) or isinstance(function, ast.ClassDef):
+        return False
+    make = lambda path: type(world)(world.workspace, path, None)  # noqa: E731
+    others = worlds(make, lambda each: each.evaluate(call.func, each.open_frame(where, call)), MOST_BENEATH)
+    return any(_is(other, function) for other, _ in others)
 
 
 def callers_of(world: World, module: Module, function: FunctionNode) -> tuple[Caller, ...]:
@@ -623,17 +641,29 @@ def standing(world: World, caller: Caller) -> Frame:
 
 
 def stand(world: World, node: ast.AST, frame: Frame) -> None:
-    """Take the branches that lead to a node: what stands in an arm runs only where that arm is taken."""
+    """Take the branches that lead to a node: what stands in an arm runs only where that arm is taken.
+
+    A caller for which one of them is closed does not lead to a loss.
+    """
+    for test, which in tuple(_arms(node, frame)):
+        world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which)
+        is_asked = world.learns and not world.renews and _is_told_by_caller(test, frame)
+        if is_asked and truth(world, test, frame) is (which == 1):
+            raise Impossible
+
+
+def _arms(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, int]]:
+    """The tests that decide whether a node is reached, with the answers that lead to it: 0 says that it holds."""
     module = frame.module
     child: ast.AST = statement(module, node)
     parent = module.parents.get(child)
     while parent is not None and parent is not frame.function:
         if isinstance(parent, ast.If) and (child in parent.body or child in parent.orelse):
-            _take(world, parent, 0 if child in parent.body else 1, frame)
+            yield _arm(parent, 0 if child in parent.body else 1)
         block = next((block for block in _blocks(parent) if child in block), [])
         for before in block[: block.index(child)] if block else []:
             if isinstance(before, ast.If) and leaves(before.body) and not before.orelse:
-                _take(world, before, 1, frame)
+                yield _arm(before, 1)
         child, parent = parent, module.parents.get(parent)
 
 
@@ -644,11 +674,22 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
             yield block
 
 
-def _take(world: World, node: ast.If, which: int, frame: Frame) -> None:
+def _arm(node: ast.If, which: int) -> tuple[ast.expr, int]:
     test, flipped = node.test, 0
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, flipped = test.operand, 1 - flipped
-    world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which ^ flipped)
+    return test, which ^ flipped
+
+
+def _is_told_by_caller(test: ast.expr, frame: Frame) -> bool:
+    """Whether what a function is given decides a test: its kind, or that it is there at all."""
+    match test:
+        case (
+            ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])
+            | ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)])
+        ):
+            return isinstance(frame.function, FunctionNode) and name in declared(frame.function)
+    return False
 
 
 def annotated(world: World, name: str, frame: Frame) -> Thing | None:

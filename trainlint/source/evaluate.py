@@ -796,7 +796,7 @@ class Evaluator(World):
 
     def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
         inner = Evaluator(self.workspace, path, budget)
-        inner.trains, inner.narrow, inner.needed = self.trains, self.narrow, self.needed
+        inner.trains, inner.narrow, inner.learns, inner.needed = self.trains, self.narrow, self.learns, self.needed
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         return inner
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Activation, Form, LossInput
 from trainlint.knowledge import torch
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     Site,
     application,
@@ -14,7 +15,6 @@ from trainlint.source.linkers.site import (
     place_of,
     span_of,
     standing_to_train,
-    trains,
     uses,
 )
 from trainlint.source.summary import Module

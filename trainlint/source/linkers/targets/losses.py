@@ -15,6 +15,7 @@ from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     NARROW,
     Applied,
@@ -32,7 +33,6 @@ from trainlint.source.linkers.site import (
     place_of,
     span_of,
     standing_to_train,
-    trains,
 )
 from trainlint.source.linkers.targets import chosen, detectors, labels, means
 from trainlint.source.objects import library_base, lineage, method, methods
