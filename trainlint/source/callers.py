@@ -501,8 +501,8 @@ def _leaves_out(caller: Caller, module: Module, function: FunctionNode, names: C
     call = caller.node
     if not names or any(isinstance(each, ast.Starred) for each in call.args):
         return False
-    is_method = isinstance(module.parents.get(function), ast.ClassDef) and not isinstance(function, ast.Lambda)
-    bound = is_method and "staticmethod" not in objects.marks(function)
+    is_method = isinstance(module.parents.get(function), ast.ClassDef)
+    bound = is_method and not isinstance(function, ast.Lambda) and "staticmethod" not in objects.marks(function)
     given = {each.arg for each in call.keywords}
     passed = given.union(each.arg for each in parameters(function)[int(bound) :][: len(call.args)])
     return None not in given and not passed.issuperset(names)
@@ -657,14 +657,14 @@ def _arms(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, int]]:
     module = frame.module
     child: ast.AST = statement(module, node)
     parent = module.parents.get(child)
-    while parent is not None and parent is not frame.function:
+    while parent is not None:
         if isinstance(parent, ast.If) and (child in parent.body or child in parent.orelse):
             yield _arm(parent, 0 if child in parent.body else 1)
         block = next((block for block in _blocks(parent) if child in block), [])
         for before in block[: block.index(child)] if block else []:
             if isinstance(before, ast.If) and leaves(before.body) and not before.orelse:
                 yield _arm(before, 1)
-        child, parent = parent, module.parents.get(parent)
+        child, parent = parent, module.parents.get(parent) if parent is not frame.function else None
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:

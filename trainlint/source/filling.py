@@ -73,8 +73,8 @@ def _follow(filling: Filling, node: ast.stmt, frame: Frame) -> None:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=table, attr="update"), args=[other], keywords=[])):
             if dotted(table) != filling.name:
                 raise Lost
-            for at, value in _whole(filling.world, other, frame).pairs:
-                filling.put(filling.world.force(at), at, value)
+            for at, entry in _whole(filling.world, other, frame).pairs:
+                filling.put(filling.world.force(at), at, entry)
         case ast.If():
             decided = _decided(filling.world, node.test, frame)
             if decided is None:

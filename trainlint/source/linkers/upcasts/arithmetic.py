@@ -9,6 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
 from trainlint.knowledge import torch
 from trainlint.source import callers, computing, regions, widening
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -18,7 +19,6 @@ from trainlint.source.linkers.site import (
     passed,
     span_of,
     standing_to_train,
-    trains,
     uses,
 )
 from trainlint.source.summary import Module
