@@ -6,19 +6,22 @@ findings with a place in what was asked for.
 
 from __future__ import annotations
 
+import io
 import os
 import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache, reduce
+from functools import cache, partial, reduce
 
-from trainlint import config
+from trainlint import baseline, config
 from trainlint.config import Settings
 from trainlint.facts import (
     Crash,
     CtcLoss,
+    Divergence,
+    DivergenceInput,
     Fact,
     Facts,
     LabelMask,
@@ -29,16 +32,19 @@ from trainlint.facts import (
     Optimizer,
     StopCheck,
     Unjudged,
+    Unreadable,
 )
 from trainlint.facts import Selection as ModelSelection
 from trainlint.finding import Finding, Severity
+from trainlint.identity import Identity, Surroundings, identities
 from trainlint.lint import lint
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
-from trainlint.source import Project, cells, foreign, observe, sites
+from trainlint.source import Project, cells_in, definitions, foreign, observe, read, sites
 from trainlint.source.find import find
-from trainlint.source.text import NOTEBOOK
+from trainlint.source.text import NOTEBOOK, Fault
+from trainlint.span import Span
 
 ABSENT = "no such file or folder"
 
@@ -53,6 +59,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     FORMATS: ((LossArithmetic,), Severity.WARNING),
     "checkpoints": ((ModelSelection,), Severity.WARNING),
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
+    "divergences": ((Divergence, DivergenceInput), Severity.WARNING),
     "stop checks": ((StopCheck,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
@@ -62,7 +69,8 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
 class Request:
     """What to check: paths, settings that weigh more than those found beside the code, and how many processes to use.
 
-    ``isolated`` ignores the settings beside the code. ``folder`` is the working directory.
+    ``isolated`` ignores the settings beside the code. ``folder`` is the working directory. ``texts`` are the bytes that
+    files are taken to hold, whatever they hold on the disk.
     """
 
     paths: tuple[str, ...]
@@ -70,6 +78,7 @@ class Request:
     layers: tuple[config.Layer, ...] = ()
     isolated: bool = False
     jobs: int = 1
+    texts: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ def check(request: Request) -> Report:
     """Check every path, each with the whole of its project known.
 
     Raises:
-        ConfigError, UnknownSelector: the settings cannot be followed.
+        ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
         ValueError: two rule packs claim one code.
     """
     asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
@@ -153,8 +162,15 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
         judged={kind: _tally(facts, _about(kind, every, known), constant, kind, scope) for kind in JUDGED},
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
-        lines={finding.where.path: text(finding.where.path).lines for finding in reported},
+        lines={path: text(path).lines for finding in reported for path in _shown(finding)},
+        identities=_identities(findings, asked, _surroundings(scope, text)),
     )
+
+
+def _shown(finding: Finding) -> set[str]:
+    """The files that a report quotes from: where a finding is, and where its fix would write."""
+    edits = finding.fix.edits if finding.fix else ()
+    return {finding.where.path, *(edit.where.path for edit in edits)}
 
 
 def root_of(path: str, folder: str) -> str:
@@ -203,7 +219,7 @@ def seen(scope: Scope, request: Request) -> Seen:
     languages = foreign(found.files)
     files = tuple(path for path in found.files if path not in languages)
     checked = tuple(path for path in files if scope.holds(path))
-    project = Project(scope.root, files, scope.settings.src, scope.settings.values)
+    project = Project(scope.root, files, scope.settings.src, scope.settings.values, request.texts)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     wanted = sorted({*sites(project), *(path for path in checked if path in scope.asked)}) if checked else []
     facts = observe(project, wanted, request.jobs) if wanted else Facts(())
@@ -213,7 +229,11 @@ def seen(scope: Scope, request: Request) -> Seen:
 
 def _checked(scope: Scope, request: Request) -> Report:
     known = seen(scope, request)
-    report = judge(known.facts, rules_for(known.facts, scope.settings), scope, cache(text_of))
+    rules = list(rules_for(known.facts, scope.settings))
+    text = cache(partial(text_of, texts=request.texts))
+    report = judge(known.facts, rules, scope, text)
+    if scope.settings.baseline:
+        report = _compared(report, known, rules, scope, text)
     there = ((path, why) for path, why in known.skipped.items() if os.path.exists(path))
     refused = [f"{filename(path, request.folder)}: {why}" for path, why in there if not os.access(path, os.R_OK)]
     return replace(
@@ -225,6 +245,41 @@ def _checked(scope: Scope, request: Request) -> Report:
     )
 
 
+def _compared(report: Report, known: Seen, rules: Sequence[Rule], scope: Scope, text: Callable[[str], Text]) -> Report:
+    """The report without what the baseline of the project knows, and the entries that nothing is found for."""
+    written = baseline.read(scope.settings.baseline)
+    constant = {rule.code for rule in rules if always_runs(rule)}
+    there = {finding: report.identities[finding] for finding in report.findings if finding.code not in constant}
+    baselined = written.known(there)
+    gone = written.gone(there)
+    looked_for = _looked_for(report, known, rules, scope, text) if gone else None
+    return replace(
+        report,
+        findings=tuple(finding for finding in report.findings if finding not in baselined),
+        baselined=tuple(baselined),
+        stale=tuple(each for each in gone if looked_for and looked_for(written.located(each), each.identity)),
+        failing=report.failing - sum(_fails(finding, scope.settings) for finding in baselined),
+    )
+
+
+def _looked_for(
+    report: Report, known: Seen, rules: Sequence[Rule], scope: Scope, text: Callable[[str], Text]
+) -> Callable[[str, Identity], bool] | None:
+    """Whether a finding would have been found in a file, were it there; nobody can say while a file cannot be read."""
+    if any(isinstance(fact, Unreadable | Crash) for fact in known.facts):
+        return None
+    left_out = {rule.code for rule in rules} - {rule.code for rule in chosen(rules, scope.settings.selections)}
+    around = _surroundings(scope, text)
+    unjudged = {(each.where.path, around.within(each.where), around.text(each.where)) for each in report.unjudged}
+
+    def looked_for(path: str, identity: Identity) -> bool:
+        if identity.code in left_out or (path, identity.within, identity.text) in unjudged:
+            return False
+        return scope.holds(path) and (path in known.checked or not os.path.exists(path))
+
+    return looked_for
+
+
 def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
     return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
 
@@ -234,7 +289,7 @@ def rules_for(facts: Facts, settings: Settings) -> Iterable[Rule]:
     from trainlint.rule import installed
 
     named = any(selection != Selection() for selection in settings.selections)
-    if not (len(facts) or named or settings.severity or settings.per_file_ignores):
+    if not (len(facts) or named or settings.severity or settings.per_file_ignores or settings.baseline):
         return ()
     rules = installed().values()
     for selector in settings.severity:
@@ -244,16 +299,41 @@ def rules_for(facts: Facts, settings: Settings) -> Iterable[Rule]:
     return rules
 
 
-def text_of(path: str) -> Text:
+def text_of(path: str, texts: Mapping[str, bytes] | None = None) -> Text:
+    """What a file says; ``texts`` may hold its bytes."""
+    data = texts[path] if texts and path in texts else read(path)
     if path.endswith(NOTEBOOK):
-        code = cells(path)
+        code = cells_in(data)
         return Text({cell.number: cell.rows for cell in code}, {cell.number: cell.python for cell in code})
     try:
-        with tokenize.open(path) as file:
-            lines = file.readlines()
-    except (OSError, SyntaxError, UnicodeError):
+        lines = [] if isinstance(data, Fault) else _lines(data)
+    except (SyntaxError, UnicodeError):
         lines = []
     return Text({None: lines}, {None: "".join(lines)})
+
+
+def _lines(data: bytes) -> list[str]:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return io.TextIOWrapper(io.BytesIO(data), encoding).readlines()
+
+
+def _identities(
+    findings: Sequence[Finding], asked: Sequence[Finding], around: Surroundings
+) -> Mapping[Finding, Identity]:
+    """Of every finding in the files of those that were asked for: of equal ones, each has its number in the file."""
+    files = {finding.where.path for finding in asked}
+    return identities((finding for finding in findings if finding.where.path in files), around)
+
+
+def _surroundings(scope: Scope, text: Callable[[str], Text]) -> Surroundings:
+    around = cache(lambda path, cell: definitions(text(path).code.get(cell, "")))
+
+    def within(span: Span) -> str:
+        return next((each.name for each in reversed(around(span.path, span.cell)) if each.holds(span.row)), "")
+
+    return Surroundings(
+        lambda path: filename(path, scope.root), lambda span: text(span.path).lines.get(span.cell, ()), within
+    )
 
 
 def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
@@ -337,5 +417,8 @@ def _joined(first: Report, second: Report) -> Report:
         failing=first.failing + second.failing,
         faults=(*first.faults, *second.faults),
         roots=(*first.roots, *second.roots),
+        identities={**first.identities, **second.identities},
+        baselined=(*first.baselined, *second.baselined),
+        stale=(*first.stale, *second.stale),
         lines={**first.lines, **second.lines},
     )

@@ -45,7 +45,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Settings:
-    """Every setting, checked; the folders in ``src`` are absolute."""
+    """Every setting, checked; the folders in ``src`` and the ``baseline`` are absolute, no baseline is empty."""
 
     selections: tuple[Selection, ...] = ()
     severity: Mapping[str, Severity] = field(default_factory=dict)
@@ -55,6 +55,7 @@ class Settings:
     values: Mapping[str, int] = field(default_factory=dict)
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     output_format: tuple[str, ...] = ("full",)
+    baseline: str = ""
 
 
 def nearest(folder: str) -> Layer | None:
@@ -239,6 +240,12 @@ def _src(settings: Settings, folder: str, value: object) -> Settings:
     return replace(settings, src=tuple(os.path.normpath(os.path.join(folder, each)) for each in _words(value)))
 
 
+def _baseline(settings: Settings, folder: str, value: object) -> Settings:
+    if not isinstance(value, str):
+        raise ConfigError(f"must be the name of a file, not {_kind(value)}")
+    return replace(settings, baseline=os.path.normpath(os.path.join(folder, value)) if value else "")
+
+
 def _per_file_ignores(settings: Settings, folder: str, value: object) -> Settings:
     ignores = {pattern: _word_or_words(selectors) for pattern, selectors in _entries(value)}
     return replace(settings, per_file_ignores={**settings.per_file_ignores, **ignores})
@@ -259,6 +266,7 @@ KEYS: Mapping[str, Callable[[Settings, str, object], Settings]] = {
     "exclude": lambda settings, folder, value: replace(settings, exclude=_words(value)),
     "extend-exclude": lambda settings, folder, value: replace(settings, exclude=(*settings.exclude, *_words(value))),
     "src": _src,
+    "baseline": _baseline,
     "values": lambda settings, folder, value: replace(settings, values={**settings.values, **_numbers(value)}),
     "output-format": lambda settings, folder, value: replace(settings, output_format=_word_or_words(value)),
 }

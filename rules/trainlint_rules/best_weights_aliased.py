@@ -77,7 +77,7 @@ was kept.
 
 from collections.abc import Iterator
 
-from trainlint import Finding, KeptWeights, Severity, Sharing, Unknown, rule
+from trainlint import AddImport, Applicability, Finding, Fix, KeptWeights, Severity, Sharing, Unknown, Wrap, rule
 
 
 @rule("TL206")
@@ -91,7 +91,17 @@ def best_weights_aliased(kept: KeptWeights) -> Iterator[Finding]:
         (*kept.condition[:1], *trained, kept.used, *(kept.on_cpu or ())),
         _cure(kept),
         severity=_severity(kept),
+        fix=_fix(kept),
     )
+
+
+def _fix(kept: KeptWeights) -> Fix | None:
+    """A copy of what is put aside. Of a whole model it may be more than was meant, and on a GPU it is one too many."""
+    if kept.value is None:
+        return None
+    is_sure = kept.shares is Sharing.TENSORS or kept.on_cpu is not None
+    edits = (Wrap(kept.value, "copy.deepcopy(", ")"), AddImport(kept.value, "copy"))
+    return Fix(Applicability.SAFE if is_sure else Applicability.UNSAFE, "Copy what is kept", edits)
 
 
 def _severity(kept: KeptWeights) -> Severity:

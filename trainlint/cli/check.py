@@ -7,15 +7,19 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trainlint import config
+from trainlint.baseline import BaselineError
 from trainlint.check import Request, check
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.config import ConfigError, Layer
-from trainlint.report import Report, filename, text
+from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 
 FORMATS = ("full", "concise", "json")
 COLOURS = ("auto", "always", "never")
+
+MOST_STALE = 10
+"""Stale entries that are told one by one."""
 
 LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "extend-exclude")
 """Options whose values are lists with commas, under the names that the settings have for them."""
@@ -25,14 +29,23 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     """Check these paths, write the reports, and answer with the exit status."""
     folder = os.getcwd()
     colour = choice(said, "color", COLOURS)
+    if not ("fix" in said or "diff" in said):
+        for name in (name for name in ("unsafe-fixes", "show-fixes") if name in said):
+            raise UsageError(f"--{name} needs --fix or --diff")
     try:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
         settings = config.settings((*((here,) if here else ()), *given))
         outputs = [_output(each) for each in settings.output_format]
-        request = Request(_paths(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
+        request = Request(paths_of(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
         report = check(request)
-    except (ConfigError, UnknownSelector) as error:
+        if "fix" in said or "diff" in said:
+            from trainlint.cli import fix
+
+            if "diff" in said:
+                return fix.difference(request, report, said)
+            report = fix.fixed(request, report, said)
+    except (ConfigError, UnknownSelector, BaselineError) as error:
         raise UsageError(str(error)) from error
     for name, target in outputs:
         write(_rendered(name, report, folder, said), target, colour)
@@ -41,7 +54,7 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
 
 
-def _paths(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[str, ...]:
+def paths_of(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[str, ...]:
     return paths if paths or "hook" in said else src or (".",)
 
 
@@ -71,6 +84,8 @@ def layers(said: Said, folder: str) -> Iterator[Layer]:
         table["fail-on"] = said["fail-on"][-1]
     if "output-format" in said:
         table["output-format"] = list(said["output-format"])
+    if "baseline" in said:
+        table["baseline"] = said["baseline"][-1]
     table["values"] = dict(map(_number, said.get("define", ())))
     table["per-file-ignores"] = _ignores(_split(said.get("per-file-ignores", ())))
     yield Layer("command line", folder, table)
@@ -138,6 +153,15 @@ def write(lines: Iterable[text.Line], target: str, colour: str) -> None:
     sys.stdout.flush()
 
 
+def stale(report: Report, folder: str) -> Iterator[str]:
+    """The entries of a baseline that nothing is found for any more, some of them if they are many."""
+    for entry in report.stale[:MOST_STALE]:
+        yield f"{place(entry.where, folder).rpartition(':')[0]}: stale, no longer found: {entry.title}"
+    more = len(report.stale) - MOST_STALE
+    if report.stale:
+        yield f"{f'and {more} more; ' if more > 0 else ''}`trainlint baseline prune` removes what is stale"
+
+
 def _is_colourful(colour: str) -> bool:
     if colour != "auto":
         return colour == "always"
@@ -154,6 +178,8 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
             if from_settings
             else fault + did_you_mean(path, (*COMMANDS, *GROUPS))
         )
+    for line in stale(report, folder):
+        print(line, file=sys.stderr)
     if "verbose" in said:
         for root in report.roots:
             print(f"project: {root}", file=sys.stderr)

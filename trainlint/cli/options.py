@@ -39,7 +39,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """One command: what it is for, what its arguments are, its options, and the module that runs it.
+    """One command: what it is for, what its arguments are, its options, and the module and function that run it.
 
     ``passes_on`` says that the first argument starts the words of another program.
     """
@@ -51,6 +51,7 @@ class Command:
     options: tuple[Option, ...]
     module: str
     passes_on: bool = False
+    function: str = "run"
 
 
 CHECK = Command(
@@ -82,6 +83,10 @@ CHECK = Command(
             Kind.MANY,
             "FORMAT",
         ),
+        Option("fix", "Write the safe fixes into the files, each checked before it is written."),
+        Option("diff", "Print what --fix would change and write nothing; the exit status is 1 if that is anything."),
+        Option("unsafe-fixes", "Apply fixes too that change more than the bug."),
+        Option("show-fixes", "Name each fix that is applied."),
         Option("show-unjudged", "Say what could not be judged, and what would settle it."),
         Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never"),
         Option("quiet", "Findings and faults only.", short="-q"),
@@ -96,6 +101,7 @@ CHECK = Command(
         ),
         Option("config", "A settings file, or one setting as 'key = value'.", Kind.MANY, "FILE|SETTING"),
         Option("isolated", "Ignore all settings files."),
+        Option("baseline", "A file of known findings, which are not reported (trainlint baseline).", Kind.ONE, "FILE"),
         Option("hook", "Called by a hook: without paths there is nothing to check."),
         Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j"),
         Option("no-cache", "Reserved: there is no cache yet."),
@@ -149,7 +155,7 @@ VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.ve
 
 COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, VERSION)}
 
-GROUPS = {"probe": "trainlint.cli.probe"}
+GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
 
 
@@ -204,6 +210,6 @@ def passed_on(words: Sequence[str], options: Sequence[Option]) -> tuple[Sequence
 
 def call(command: Command, arguments: tuple[str, ...], said: Said) -> int:
     """Run a command whose words are parsed."""
-    run = import_module(command.module).run
+    run = getattr(import_module(command.module), command.function)
     status: int = run(arguments, said)
     return status

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from trainlint.facts.fact import Fact
 from trainlint.facts.precision import Storage
+from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 
 
@@ -26,7 +27,8 @@ class KeptWeights(Fact):
     tests under which they are kept. ``trained`` are the lines that go on training the model, ``certain`` says that they
     are known to; unknown where the loop that trains is not seen. ``used`` is the first line that uses what was kept.
     ``on_cpu`` are the lines that prove that the model lies on the CPU; None where nothing does. ``restarts`` says that
-    they are the weights of the start, kept to begin again from, and not those of the best round.
+    they are the weights of the start, kept to begin again from, and not those of the best round. ``value`` is the
+    expression that is put aside.
     """
 
     kept: str
@@ -39,6 +41,7 @@ class KeptWeights(Fact):
     certain: bool
     on_cpu: tuple[Step, ...] | None
     restarts: bool = False
+    value: Span | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from trainlint.facts import Unjudged
 from trainlint.finding import Finding
+from trainlint.identity import Entry, Identity
 from trainlint.span import Span
 from trainlint.value import Unknown
 
@@ -40,7 +41,8 @@ class Report:
     findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
     folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``observer`` says
     who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each call, and says what went on
-    ``unobserved``.
+    ``unobserved``. ``identities`` tell which finding is which in another run; ``baselined`` are those that a baseline
+    knows, ``stale`` are its entries that nothing is found for.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -56,6 +58,9 @@ class Report:
     observer: str = "source"
     measured: Mapping[Span, Mapping[str, object]] = field(default_factory=dict)
     unobserved: tuple[str, ...] = ()
+    identities: Mapping[Finding, Identity] = field(default_factory=dict)
+    baselined: tuple[Finding, ...] = ()
+    stale: tuple[Entry, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from trainlint import __version__
 from trainlint.finding import Finding, Severity
+from trainlint.identity import Entry
 from trainlint.report import Report, filename, reason
 from trainlint.span import Span
 
 VERSION = 1
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
-
-CONTINUES = frozenset(")]}#")
-"""Lines that start so say nothing about the depth of what follows them."""
-
-DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
 
 
 def as_json(report: Report, folder: str) -> str:
@@ -36,7 +29,7 @@ def as_json(report: Report, folder: str) -> str:
         "summary": {
             **{severity.value: counts[severity] for severity in Severity},
             "suppressed": len(report.suppressed),
-            "baselined": 0,
+            "baselined": len(report.baselined),
         },
         "judged": {
             kind: {"total": tally.total, "safe": tally.safe, "flagged": tally.flagged, "unjudged": tally.unjudged}
@@ -50,6 +43,8 @@ def as_json(report: Report, folder: str) -> str:
             for finding, mark in zip(report.findings, fingerprints(report), strict=True)
         ],
     }
+    if report.stale:
+        document["stale"] = [_stale(entry, folder) for entry in report.stale]
     if report.observer != "source":
         document["not_observed"] = list(report.unobserved)
         document["faults"] = list(report.faults)
@@ -64,21 +59,14 @@ def _observed(finding: Finding, report: Report) -> Mapping[str, object]:
 
 
 def fingerprints(report: Report) -> Iterator[str]:
-    """One mark per finding that survives lines added and removed elsewhere: it holds no line number.
+    """One mark per finding that survives lines added and removed elsewhere: it holds no line number."""
+    return (report.identities[finding].fingerprint for finding in report.findings)
 
-    It is made of the code, the file, the enclosing definition, the text of the line, and a count where all these agree.
-    """
-    seen: Counter[tuple[str, ...]] = Counter()
-    for finding in report.findings:
-        lines = report.text(finding.where)
-        parts = (
-            finding.code,
-            _in_project(finding.where.path, report.roots),
-            _enclosing(lines, finding.where.row),
-            " ".join(_line(lines, finding.where.row).split()),
-        )
-        seen[parts] += 1
-        yield hashlib.sha256("\0".join((*parts, str(seen[parts]))).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+def _stale(entry: Entry, folder: str) -> Mapping[str, object]:
+    """An entry of a baseline that nothing is found for any more, and where it is written."""
+    identity = entry.identity
+    return {"code": identity.code, "message": entry.message, "of": identity.file, **located(entry.where, folder)}
 
 
 def _finding(finding: Finding, folder: str) -> Mapping[str, object]:
@@ -104,31 +92,3 @@ def located(span: Span, folder: str) -> dict[str, object]:
         "location": {"row": span.row, "column": span.column},
         "end_location": {"row": span.end_row, "column": span.end_column},
     }
-
-
-def _in_project(path: str, roots: Sequence[str]) -> str:
-    inside = [root for root in roots if path.startswith(os.path.join(root, ""))]
-    return filename(path, max(inside, key=len)) if inside else path
-
-
-def _line(lines: Sequence[str], row: int) -> str:
-    return lines[row - 1] if row <= len(lines) else ""
-
-
-def _enclosing(lines: Sequence[str], row: int) -> str:
-    """The names of the definitions around a line, told by indentation alone: ``Model.training_step``."""
-    names: list[str] = []
-    depth = _depth(_line(lines, row))
-    for line in reversed(lines[: row - 1]):
-        if not line.strip() or line.lstrip()[0] in CONTINUES or _depth(line) >= depth:
-            continue
-        depth = _depth(line)
-        match = DEFINITION.match(line)
-        if match:
-            names.insert(0, match[1])
-    return ".".join(names)
-
-
-def _depth(line: str) -> int:
-    expanded = line.expandtabs()
-    return len(expanded) - len(expanded.lstrip())

@@ -65,6 +65,10 @@ def summary(report: Report) -> str:
         parts.append("no loss to judge")
     if report.suppressed:
         parts.append(f"{len(report.suppressed)} suppressed")
+    if report.baselined:
+        parts.append(f"{len(report.baselined)} baselined")
+    if report.stale:
+        parts.append(f"{len(report.stale)} stale in the baseline")
     if report.skipped:
         parts.append(f"{_count(len(report.skipped), 'file')} skipped (-v says why)")
     return "; ".join(parts)

@@ -418,10 +418,14 @@ def entered(world: World, frame: Frame) -> Frame | None:
     function = frame.function
     if not world.looks_for_callers or function is None or isinstance(function, ast.ClassDef):
         return None
-    if frame.number not in world.called:
-        world.called[frame.number] = None
-        world.called[frame.number] = _entered(world, function, frame)
-    return world.called[frame.number]
+    key = ("entered", frame.number)
+    if frame.number not in world.called and key not in world.asking:
+        world.asking.add(key)
+        try:
+            world.called[frame.number] = _entered(world, function, frame)
+        finally:
+            world.asking.discard(key)
+    return world.called.get(frame.number)
 
 
 def is_called(world: World, frame: Frame) -> bool:

@@ -42,19 +42,32 @@ def option(world: World, built: Built, name: str) -> Thing:
 
 def _declarations(world: World, home: Module, name: str) -> Iterator[tuple[ast.Call, Module]]:
     """The ``add_argument`` calls that declare an option: in the parser's own file, else anywhere in the project."""
-    own = [(call, home) for call in home.calls if _declares(call, name)]
-    yield from own
+    own = _options(home).get(name, [])
+    yield from ((call, home) for call in own)
     if not own:
         for module in world.workspace.mentions("add_argument", home.path):
-            yield from ((call, module) for call in module.calls if _declares(call, name))
+            yield from ((call, module) for call in _options(module).get(name, ()))
 
 
-def _declares(call: ast.Call, name: str) -> bool:
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"):
-        return False
+def _options(module: Module) -> dict[object, list[ast.Call]]:
+    """The ``add_argument`` calls of a file by the option that each declares."""
+    known = module.kept.get("options")
+    if isinstance(known, dict):
+        return known
+    found: dict[object, list[ast.Call]] = {}
+    for node in module.loads.get("add_argument", ()):
+        call = module.parents.get(node)
+        if isinstance(call, ast.Call) and call.func is node:
+            found.setdefault(_declared(call), []).append(call)
+    module.kept["options"] = found
+    return found
+
+
+def _declared(call: ast.Call) -> object:
+    """The name under which ``parse_args`` hands out an option."""
     dest = next((keyword.value for keyword in call.keywords if keyword.arg == "dest"), None)
     if isinstance(dest, ast.Constant):
-        return dest.value == name
+        return dest.value
     flags = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     long = [flag for flag in flags if flag.startswith("--")] or flags
-    return bool(long) and long[0].lstrip("-").replace("-", "_") == name
+    return long[0].lstrip("-").replace("-", "_") if long else None

@@ -808,6 +808,9 @@ class Evaluator(World):
         inner = Evaluator(self.workspace, path, budget)
         inner.trains, inner.narrow, inner.learns, inner.needed = self.trains, self.narrow, self.learns, self.needed
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
+        if not self.renews:
+            inner.memo, inner.called = dict(self.memo), dict(self.called)
+            inner.context, inner.unfollowed = dict(self.context), dict(self.unfollowed)
         return inner
 
     def element(self, thing: Thing, node: ast.AST) -> Thing:

@@ -210,19 +210,25 @@ def _settled(
     to a question which the first path was not asked matters.
     """
     budget, first = Budget(steps), Path()
-    base = _result(Evaluator(workspace, first, budget), run)
+    known = Evaluator(workspace, first, budget)
+    base = _result(known, run)
     if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= most:
         return {}
     settled: dict[tuple[object, ...], int] = {}
     for key, fork in reversed(first.forks.items()):
         others = [first.turned(key, answer) for answer in range(1, len(fork.answers))]
-        results = [_result(Evaluator(workspace, path, budget), run) for path in others]
+        results = [_result(_resumed(Evaluator(workspace, path, budget), known, key), run) for path in others]
         if budget.left < 0:
             return settled
         asked = {each for path in others for each in path.forks}
         if asked <= set(first.forks) and all(result is None or result == base for result in results):
             settled[key] = 0
     return settled
+
+
+def _resumed(world: World, known: World, fork: tuple[object, ...]) -> World:
+    world.resume(known, fork)
+    return world
 
 
 def _result(world: World, run: Callable[[World], tuple[Fact, ...]]) -> frozenset[Fact] | None:

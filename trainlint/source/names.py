@@ -115,6 +115,27 @@ def statement(module: Module, node: ast.AST) -> ast.stmt:
     return node
 
 
+def following(parent: ast.AST, child: ast.AST) -> list[ast.stmt]:
+    """The statements behind one of a block."""
+    for block in blocks(parent):
+        places = [place for place, each in enumerate(block) if each is child]
+        if places:
+            return block[places[0] + 1 :]
+    return []
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements that a statement holds."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list):
+            yield block
+    for handler in getattr(node, "handlers", ()):
+        yield handler.body
+    for case in getattr(node, "cases", ()):
+        yield case.body
+
+
 def prefixes(name: str) -> tuple[str, ...]:
     """``a.b.c``, ``a.b`` and ``a``."""
     parts = name.split(".")
@@ -506,7 +527,7 @@ def returns(world: World, body: Sequence[ast.stmt], frame: Frame) -> Iterator[as
         if isinstance(inner, ast.Return):
             yield inner
             return
-        block = _run(world, inner, frame) if _has_return([inner]) else []
+        block = _run(world, inner, frame) if _has_return(frame.module, inner) else []
         found = next(returns(world, block, frame), None)
         if found:
             yield found
@@ -543,12 +564,15 @@ def _run(world: World, node: ast.stmt, frame: Frame) -> list[ast.stmt]:
     return []
 
 
-def _has_return(block: Sequence[ast.AST]) -> bool:
-    stack = list(block)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Return):
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            stack += [inner for field in BLOCKS for inner in getattr(node, field, ())]
-    return False
+def _has_return(module: Module, node: ast.AST) -> bool:
+    """Whether a function may end inside a statement."""
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, ast.Expr | ast.Assign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    known = module.kept.get(("has return", node))
+    if not isinstance(known, bool):
+        blocks = (getattr(node, field, ()) for field in BLOCKS)
+        known = any(_has_return(module, inner) for block in blocks for inner in block)
+        module.kept["has return", node] = known
+    return known

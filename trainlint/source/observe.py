@@ -17,6 +17,7 @@ from trainlint.source.text import NOTEBOOK, Fault, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from trainlint.source.enclosing import Definition
     from trainlint.source.notebook import Cell
     from trainlint.value import Settled
 
@@ -36,17 +37,24 @@ class Project:
 
     ``search`` are the folders that imports start from beside the root and the folder of the importing file. ``values``
     are numbers that only a run knows, by the name that the code gives them (``--define cfg.vocab_size=1025``).
+    ``texts`` are the bytes that files are taken to hold, whatever they hold on the disk.
     """
 
     root: str
     files: tuple[str, ...]
     search: tuple[str, ...] = ()
     values: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes | Fault:
+        """The bytes of a file."""
+        return self.texts[path] if path in self.texts else read(path)
 
 
 def sites(project: Project) -> tuple[str, ...]:
     """The files that may hold something to judge, found by their bytes alone."""
-    return tuple(path for path in project.files if isinstance(data := _searched(path), Fault) or relevant(data))
+    searched = ((path, _searched(project, path)) for path in project.files)
+    return tuple(path for path, data in searched if isinstance(data, Fault) or relevant(data))
 
 
 def foreign(files: Iterable[str]) -> Mapping[str, str]:
@@ -60,11 +68,22 @@ def foreign(files: Iterable[str]) -> Mapping[str, str]:
 
 def cells(path: str) -> tuple[Cell, ...]:
     """The cells of a notebook that hold code; none where it cannot be read."""
+    return cells_in(read(path))
+
+
+def cells_in(data: bytes | Fault) -> tuple[Cell, ...]:
+    """The same for the bytes of a notebook."""
     from trainlint.source.notebook import opened
 
-    data = read(path)
     notebook = data if isinstance(data, Fault) else opened(data)
     return () if isinstance(notebook, Fault) else notebook.cells
+
+
+def definitions(text: str) -> tuple[Definition, ...]:
+    """The classes and functions in the text of a file or of a cell, the outer ones first."""
+    from trainlint.source.enclosing import definitions
+
+    return definitions(text)
 
 
 def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
@@ -72,7 +91,7 @@ def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Set
     from trainlint.source.settle import settled
     from trainlint.source.workspace import Workspace
 
-    workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    workspace = Workspace(project.root, project.files, project.search, project.values, project.read)
     module = workspace.module(path)
     if isinstance(module, Fault):
         return module
@@ -80,9 +99,9 @@ def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Set
         return tuple(settled(workspace, module, cell, row))
 
 
-def _searched(path: str) -> bytes | Fault:
+def _searched(project: Project, path: str) -> bytes | Fault:
     """What words are looked for in: a file's bytes, or those of a notebook's code."""
-    data = read(path)
+    data = project.read(path)
     if isinstance(data, Fault) or not path.endswith(NOTEBOOK):
         return data
     from trainlint.source.notebook import opened
@@ -117,7 +136,7 @@ def _observed(project: Project, files: Sequence[str]) -> tuple[Fact, ...]:
     from trainlint.source.link import link
     from trainlint.source.workspace import Workspace
 
-    workspace = Workspace(project.root, project.files, project.search, project.values, read)
+    workspace = Workspace(project.root, project.files, project.search, project.values, project.read)
     with _deep():
         return tuple(link(workspace, files))
 

@@ -37,3 +37,16 @@ def is_readable(source: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return False
     return True
+
+
+def compiles(source: bytes) -> bool:
+    """Whether Python turns a file into a program, which it refuses for more reasons than it fails to read one."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, "", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True

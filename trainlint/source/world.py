@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TypeVar
 
 from trainlint.source.summary import Module
@@ -89,6 +90,17 @@ class Path:
         return tuple(fork.answers[fork.answer] for fork in taken)
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How much a world knew when it first asked a question: whatever answer follows, that much stays true."""
+
+    memo: int
+    called: int
+    context: int
+    unfollowed: int
+    given: int
+
+
 class Impossible(Exception):
     """This path cannot be: it reads what only another arm has set."""
 
@@ -133,6 +145,17 @@ class World(ABC):
         self.called: dict[int, Frame | None] = {}
         self.context: dict[object, Step] = {}
         self.unfollowed: dict[object, Unknown] = {}
+        self.marks: dict[tuple[object, ...], Mark] = {}
+
+    def resume(self, other: World, fork: tuple[object, ...]) -> None:
+        """Take over what another world knew when it first asked about a fork, up to which both go the same way."""
+        mark = other.marks[fork]
+        self.memo = dict(islice(other.memo.items(), mark.memo))
+        self.called = dict(islice(other.called.items(), mark.called))
+        self.context = dict(islice(other.context.items(), mark.context))
+        self.unfollowed = dict(islice(other.unfollowed.items(), mark.unfollowed))
+        self.given = dict(islice(other.given.items(), mark.given))
+        self.marks = {key: other.marks[key] for key in self.path.forks}
 
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
@@ -141,7 +164,11 @@ class World(ABC):
             return self.given[fork]
         if len(answers) < 2:
             return 0
-        return self.path.forks.setdefault(fork, Fork(kind, tuple(answers))).answer
+        if fork not in self.path.forks:
+            self.path.forks[fork] = Fork(kind, tuple(answers))
+            known = (self.memo, self.called, self.context, self.unfollowed, self.given)
+            self.marks[fork] = Mark(*(len(each) for each in known))
+        return self.path.forks[fork].answer
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
         """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves.
@@ -263,9 +290,13 @@ def worlds(
 ) -> Iterator[tuple[T, Path]]:
     """Run an evaluation once for each path through its forks, ``most`` times at most."""
     path: Path | None = Path()
+    before: World | None = None
     for _ in range(most):
         if path is None:
             return
+        world = make(path)
+        if before is not None:
+            world.resume(before, next(reversed(path.forks)))
         with suppress(Impossible):
-            yield run(make(path)), path
-        path = path.next()
+            yield run(world), path
+        before, path = world, path.next()

@@ -35,7 +35,7 @@ DEEPEST = 2
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that may put weights aside: what hands them out is followed to where it is kept."""
-    text = "\n".join(module.rows).encode()
+    text = module.text.encode()
     if not keeps(text):
         return
     found: dict[ast.AST, Site] = {}
@@ -134,7 +134,8 @@ def facts(world: World, site: Site) -> Iterator[KeptWeights]:
             spelling = ast.unparse(target)
             many = gathers or holder is not target
             aside = uses.Aside(holder, spelling, statement(module, node), module, many)
-            yield from _judged(world, site, aside, found)
+            for fact in _judged(world, site, aside, found):
+                yield replace(fact, value=module.span(value))
             return
 
 
