@@ -573,7 +573,7 @@ class Evaluator(World):
         return found
 
     def _as_size(self, found: Thing, thing: Built, name: str, node: ast.expr | None) -> Thing:
-        """A size that others may have written over: each time it is read it is a number, and not known to be the same."""
+        """A size that others may have written over: each time it is read it is a number of its own."""
         if node is None or not isinstance(found, Unknown) or objects.WRITTEN_ELSEWHERE not in found.reason:
             return found
         least = binding.least(name)
