@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects, pretrained
-from trainlint.source.binding import argument, arguments, declared, parameters
+from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.flow import applications
 from trainlint.source.gradients import trains
-from trainlint.source.names import leaves, returns, spelled, statement, truth
+from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -29,7 +30,7 @@ from trainlint.source.things import (
     Thunk,
     identity,
 )
-from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, World, worlds
+from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, Path, World, worlds
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
@@ -651,8 +652,7 @@ def stand(world: World, node: ast.AST, frame: Frame) -> None:
     """
     for test, which in tuple(_arms(node, frame)):
         world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which)
-        is_asked = world.learns and not world.renews and _is_told_by_caller(test, frame)
-        if is_asked and truth(world, test, frame) is (which == 1):
+        if world.learns and not world.narrow and _told_by_caller(world, test, frame) is (which == 1):
             raise Impossible
 
 
@@ -685,15 +685,41 @@ def _arm(node: ast.If, which: int) -> tuple[ast.expr, int]:
     return test, which ^ flipped
 
 
-def _is_told_by_caller(test: ast.expr, frame: Frame) -> bool:
-    """Whether what a function is given decides a test: its kind, or that it is there at all."""
+def _told_by_caller(world: World, test: ast.expr, frame: Frame) -> bool | None:
+    """What a call alone says of a test: whether a parameter is left out, or of what kind it is."""
+    function = frame.function
     match test:
-        case (
-            ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])
-            | ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)])
-        ):
-            return isinstance(frame.function, FunctionNode) and name in declared(frame.function)
-    return False
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+            return _kind_told(world, test, frame) if _is_given(frame, name) else None
+        case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=None)]):
+            called = entered(world, frame) if isinstance(op, ast.Is | ast.IsNot) and _is_given(frame, name) else None
+        case _:
+            return None
+    if called is None or called.arguments is None or not isinstance(function, FunctionDef):
+        return None
+    names = [each.arg for each in parameters(function)][int(called.receiver is not None) :]
+    left_out = argument(called.arguments, names, name) is None and _is_nothing(defaults(function).get(name))
+    return isinstance(op, ast.Is) if left_out else None
+
+
+def _is_given(frame: Frame, name: str) -> bool:
+    """Whether a name is what the caller passes under it: a parameter that nothing else is written into."""
+    function = frame.function
+    is_parameter = isinstance(function, FunctionDef) and name in declared(function)
+    return is_parameter and function is not None and not is_local(frame.module, function, name)
+
+
+def _is_nothing(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _kind_told(world: World, test: ast.Call, frame: Frame) -> bool | None:
+    """What a test of a kind says on every path, without a fork of this one."""
+    path = Path()
+    with suppress(Impossible):
+        decided = truth(world.beneath(path), test, frame)
+        return decided if all(len(fork.answers) < 2 for fork in path.forks.values()) else None
+    return None
 
 
 def annotated(world: World, name: str, frame: Frame) -> Thing | None:
@@ -710,17 +736,3 @@ def annotated(world: World, name: str, frame: Frame) -> Thing | None:
     else:
         thing = world.evaluate(annotation, frame.outer or frame) if annotation is not None else None
     return instance(world, thing) if isinstance(thing, Class) else None
-
-
-def given_to(module: Module, function: FunctionDef, name: str, caller: Caller) -> ast.expr | None:
-    """The argument that a call gives to a parameter, if the call spells it out."""
-    call = caller.node
-    if any(isinstance(each, ast.Starred) for each in call.args):
-        return None
-    named = next((each.value for each in call.keywords if each.arg == name), None)
-    places = [each.arg for each in parameters(function)]
-    if named is not None or name not in places:
-        return named
-    is_method = isinstance(module.parents.get(function), ast.ClassDef) and "staticmethod" not in objects.marks(function)
-    place = places.index(name) - int(is_method)
-    return call.args[place] if 0 <= place < len(call.args) else None

@@ -15,7 +15,7 @@ from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Constant, Entries, External, Function, Opaque, Partial, Thing
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import World
-from trainlint.value import Integer, Unknown
+from trainlint.value import Unknown
 
 MOST_PLACES = 400
 """A search that has looked at this many places gives up: what it found is still confirmed one by one."""
@@ -188,12 +188,12 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bo
 
 
 def _spread(search: Search, module: Module, node: ast.expr) -> Iterator[str]:
-    """The names under which ``**options`` hands on more than numbers and texts."""
+    """The names under which ``**options`` hands on what is searched for."""
     world = search.world.apart()
     table = world.evaluate(node, world.open_frame(module, node))
     for at, value in table.pairs if isinstance(table, Entries) else ():
         key = world.force(at)
-        if isinstance(key, Constant) and not isinstance(world.force(value), Constant | Integer):
+        if isinstance(key, Constant) and not search.seen.isdisjoint(ast.walk(value.node)):
             yield str(key.value)
 
 
