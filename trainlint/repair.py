@@ -72,6 +72,13 @@ def repaired(request: Request, report: Report, wanted: Iterable[Applicability]) 
         left |= taken_back
 
 
+def proposed(report: Report) -> Report:
+    """The report with its fixes as text, those that can be put in place."""
+    desk = Desk(report)
+    edits = {finding: edits for finding in report.findings if finding.fix and (edits := desk.edits(finding))}
+    return replace(report, edits=edits)
+
+
 def file_of(finding: Finding) -> str:
     """The file that the fix of a finding changes."""
     assert finding.fix is not None, "only findings with a fix are asked for"
@@ -105,6 +112,13 @@ class Desk:
     def _coded(self, path: str) -> Code:
         data = self._data(path)
         return Code({} if isinstance(data, Fault) else text_of(path, {path: data}).code)
+
+    def edits(self, finding: Finding) -> tuple[TextEdit, ...]:
+        """The fix of a finding as text; nothing where it cannot be put in place."""
+        try:
+            return text_edits(finding, self._code(file_of(finding)))
+        except Unfixable:
+            return ()
 
     def draft(self, path: str, findings: Iterable[Finding]) -> tuple[Draft | None, dict[Finding, str]]:
         """The file after the fixes of these findings, the first of two that overlap, and why others are left."""

@@ -70,10 +70,11 @@ class Fact:
 
 
 class Facts:
-    """Every fact of one observation, asked for by type."""
+    """Every fact of one observation, asked for by type, and the names of the given numbers that were asked for."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
+    def __init__(self, facts: Iterable[Fact], asked_for: Iterable[str] = ()) -> None:
         self._facts = tuple(facts)
+        self.asked_for = frozenset(asked_for)
 
     def of(self, kind: type[F]) -> Iterator[F]:
         """The facts of one kind, in the order in which they were seen."""
