@@ -135,8 +135,9 @@ class Finding:
 
     ``consequence`` says what it does to the run, ``because`` the lines that prove it, ``help`` one imperative,
     ``assumed`` the defaults it rests on. ``call`` is where the loss, metric or trainer is called: marks in
-    fixtures and what a run observed meet there. ``code`` and ``name`` are filled in by ``lint``. ``fix`` is a change
-    that removes it.
+    fixtures and what a run observed meet there. ``code`` and ``name`` are filled in by ``lint``. ``distinct`` tells
+    it from another finding at the same words: by how much a width exceeds an index, not what either is. ``fix`` is a
+    change that removes it.
     """
 
     where: Span
@@ -149,6 +150,7 @@ class Finding:
     call: Span | None = None
     code: str = ""
     name: str = ""
+    distinct: tuple[str, ...] = field(default=(), kw_only=True)
     fix: Fix | None = field(default=None, kw_only=True)
 
     def places(self) -> Iterator[Span]:

@@ -50,8 +50,7 @@ def _weighed(rule: Rule, facts: Facts, crashes: list[Crash]) -> Iterator[Finding
                 finding = _at_most(finding, least) if everywhere else _on_one_branch(finding, fact)
                 finding = replace(finding, because=tuple(dict.fromkeys((*finding.because, *fact.context))))
                 known = worst.get((finding.where, finding.code))
-                if known is None or finding.severity.rank < known.severity.rank:
-                    worst[finding.where, finding.code] = finding
+                worst[finding.where, finding.code] = _worse(known, finding) if known else finding
                 fixes[finding.where, finding.code].add(finding.fix)
     spared = {fact.call for each in answers.values() for fact, findings in each if not (findings and fact.everywhere)}
     for place, finding in worst.items():
@@ -62,6 +61,12 @@ def _agreed(fixes: set[Fix | None], finding: Finding, spared: Collection[Span]) 
     """The fix on which all paths to a place agree; where some path needs none, it is not safe."""
     fix = finding.fix if len(fixes) == 1 else None
     return fix.unsafe() if fix and finding.call in spared else fix
+
+
+def _worse(known: Finding, other: Finding) -> Finding:
+    """The worse of two at one place, the first of equals; whatever tells either of them from others counts."""
+    worse = other if other.severity.rank < known.severity.rank else known
+    return replace(worse, distinct=tuple(dict.fromkeys((*known.distinct, *other.distinct))))
 
 
 def _answer(rule: Rule, fact: Fact, crashes: list[Crash]) -> list[Finding]:

@@ -75,4 +75,5 @@ def added_class_masked_out(cut: ClassCut) -> Iterator[Finding]:
         "keep all classes up to the width of the layer",
         assumed,
         Severity.WARNING,
+        distinct=(f"{layer.name} - class = {layer.classes - cut.lost}",),
     )

@@ -49,7 +49,7 @@ sizes this head.
 
 from collections.abc import Iterator
 
-from trainlint import Finding, ReservedClass, Severity, Unknown, given, joined, rule, taken
+from trainlint import Finding, Integer, ReservedClass, Severity, Unknown, given, joined, rule, taken
 
 
 @rule("TL112")
@@ -66,6 +66,7 @@ def background_collision(head: ReservedClass) -> Iterator[Finding]:
         _cure(head),
         assumed,
         Severity.WARNING if assumed or not head.everywhere else Severity.ERROR,
+        distinct=(f"{head.head} - {head.label} = {head.classes - Integer.exact(head.index)}",),
     )
 
 

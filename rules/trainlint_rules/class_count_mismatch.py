@@ -98,6 +98,7 @@ def class_count_mismatch(head: LabelledLayer) -> Iterator[Finding]:
         f"size the layer with the length of {table.name}",
         assumed,
         level,
+        distinct=(f"{layer.name} - {table.name} = {width - table.size}",),
     )
 
 

@@ -88,6 +88,7 @@ def ctc_blank_collision(loss: CtcLoss) -> Iterator[Finding]:
         "give the blank an id that no symbol has, and the layer one class more than there are symbols",
         assumed,
         Severity.WARNING if _in_part(layer, job) else Severity.ERROR,
+        distinct=(f"{layer.name} - blank = {layer.classes - blank}",),
     )
 
 

@@ -81,4 +81,5 @@ def metric_sentinel_collision(metric: Metric) -> Iterator[Finding]:
         "give the metric the sentinel of the padding, such as -100",
         assumed,
         Severity.NOTE,
+        distinct=(f"{layer.name} - ignore_index = {layer.classes - index}",),
     )

@@ -80,6 +80,7 @@ def padding_idx_collision(embedding: Embedding) -> Iterator[Finding]:
         "give the padding an id of its own, or leave padding_idx out",
         assumed,
         Severity.WARNING if assumed or _in_part(layer) or not embedding.everywhere else Severity.ERROR,
+        distinct=(f"{layer.name} - padding_idx = {layer.classes - index}",),
     )
 
 

@@ -95,6 +95,7 @@ def padding_not_ignored(loss: Loss) -> Iterator[Finding]:
             _cure(loss, fill, index),
             assumed,
             Severity.WARNING,
+            distinct=(f"fill - ignore_index = {fill.value - index}",),
         )
 
 

@@ -122,6 +122,7 @@ def sentinel_collision(loss: Loss) -> Iterator[Finding]:
         f"let the targets {index} count" if loss.by_hand else claim.help + _also_filled(loss.targets, index),
         assumed,
         claim.severity,
+        distinct=() if isinstance(loss.layer, Unknown) else (_apart(loss.layer, index),),
     )
 
 
@@ -231,6 +232,10 @@ def _end_of_text(layer: Layer, index: Integer) -> Iterator[Claim]:
     if known:
         what = f"{_member(layer)}, and {index} is {known} by its number"
         yield Claim(Severity.WARNING, what, "the model is never shown where a text ends", layer.evidence)
+
+
+def _apart(layer: Layer, index: Integer) -> str:
+    return f"{layer.name} - ignore_index = {layer.classes - index}"
 
 
 def _member(layer: Layer) -> str:

@@ -64,4 +64,5 @@ def sentinel_in_range(loss: Loss) -> Iterator[Finding]:
         "name the number for what it is, or use -100 (PyTorch's default)",
         assumed,
         Severity.NOTE,
+        distinct=(f"{layer.name} - ignore_index = {layer.classes - index}",),
     )

@@ -74,6 +74,7 @@ def sentinel_one_past_end(loss: Loss) -> Iterator[Finding]:
         "use -100 (PyTorch's default), which no layer can reach, and fill padding with it",
         assumed,
         Severity.NOTE,
+        distinct=(f"{layer.name} - ignore_index = 0",),
     )
 
 

@@ -39,7 +39,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """One command: what it is for, what its arguments are, its options, and the module that runs it.
+    """One command: what it is for, what its arguments are, its options, and the module and function that run it.
 
     ``passes_on`` says that the first argument starts the words of another program.
     """
@@ -51,6 +51,7 @@ class Command:
     options: tuple[Option, ...]
     module: str
     passes_on: bool = False
+    function: str = "run"
 
 
 CHECK = Command(
@@ -78,7 +79,8 @@ CHECK = Command(
         Option("exit-zero", "Exit with 0 even when there are findings."),
         Option(
             "output-format",
-            "full, concise or json; FORMAT:FILE writes to a file. May be given several times.",
+            "full, concise, json, json-lines, sarif, github, gitlab, junit, rdjson or markdown; FORMAT:FILE writes to a"
+            " file. May be given several times.",
             Kind.MANY,
             "FORMAT",
         ),
@@ -86,12 +88,18 @@ CHECK = Command(
         Option("diff", "Print what --fix would change and write nothing; the exit status is 1 if that is anything."),
         Option("unsafe-fixes", "Apply fixes too that change more than the bug."),
         Option("show-fixes", "Name each fix that is applied."),
+        Option("statistics", "Say how many findings each rule has, most first, instead of each finding."),
         Option("show-unjudged", "Say what could not be judged, and what would settle it."),
+        Option("show-files", "Name the files that would be checked, and check nothing."),
+        Option("show-settings", "Say which settings hold and where each was made, and check nothing."),
         Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never"),
         Option("quiet", "Findings and faults only.", short="-q"),
         Option("verbose", "Also say which projects were read and which files were not.", short="-v"),
         Option("exclude", "Leave out what matches these patterns.", Kind.MANY, "PATTERNS"),
         Option("extend-exclude", "Leave out what matches these patterns too.", Kind.MANY, "PATTERNS"),
+        Option("force-exclude", "Leave out what is excluded also where it is named."),
+        Option("files-from", "Check the paths that stand in a file, one a line; - is the input.", Kind.ONE, "FILE"),
+        Option("shard", "Tell only of one of N parts into which the files fall by their names.", Kind.ONE, "I/N"),
         Option(
             "define",
             "A number that only a run knows, as in cfg.vocab_size=1025.",
@@ -100,6 +108,8 @@ CHECK = Command(
         ),
         Option("config", "A settings file, or one setting as 'key = value'.", Kind.MANY, "FILE|SETTING"),
         Option("isolated", "Ignore all settings files."),
+        Option("watch", "Check again whenever a file changes, until it is interrupted."),
+        Option("baseline", "A file of known findings, which are not reported (trainlint baseline).", Kind.ONE, "FILE"),
         Option("hook", "Called by a hook: without paths there is nothing to check."),
         Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j"),
         Option("no-cache", "Reserved: there is no cache yet."),
@@ -149,11 +159,20 @@ DEMO = Command(
     "trainlint.cli.demo",
 )
 
+SCHEMA = Command(
+    "schema",
+    "Print the JSON Schema of the settings, or of --output-format json.",
+    "names",
+    "config or output.",
+    (),
+    "trainlint.cli.schema",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, SCHEMA, VERSION)}
 
-GROUPS = {"probe": "trainlint.cli.probe"}
+GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
 
 
@@ -208,6 +227,6 @@ def passed_on(words: Sequence[str], options: Sequence[Option]) -> tuple[Sequence
 
 def call(command: Command, arguments: tuple[str, ...], said: Said) -> int:
     """Run a command whose words are parsed."""
-    run = import_module(command.module).run
+    run = getattr(import_module(command.module), command.function)
     status: int = run(arguments, said)
     return status

@@ -5,7 +5,18 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
-from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
+from trainlint.facts.effects import (
+    AttentionDropout,
+    DiscardedResult,
+    FreezingWrite,
+    NewTokens,
+    Repetition,
+    SharedData,
+    Unfrozen,
+)
+from trainlint.facts.fact import Fact, Facts, Option, Unjudged
+from trainlint.facts.loop import Accumulation, Grouping, StuckEval
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -16,8 +27,8 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
-from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
+from trainlint.facts.runs import ClassCoverage, ZeroSignal
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -47,15 +58,20 @@ from trainlint.facts.targets import (
 from trainlint.facts.tool import Crash, Unreadable
 
 __all__ = [
+    "Accumulation",
     "Accumulator",
     "Activation",
     "Alias",
+    "AttentionDropout",
     "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
+    "DiscardedResult",
+    "Divergence",
+    "DivergenceInput",
     "Dtype",
     "Embedding",
     "EmptyMean",
@@ -63,6 +79,8 @@ __all__ = [
     "Facts",
     "Fill",
     "Form",
+    "FreezingWrite",
+    "Grouping",
     "Ids",
     "Job",
     "KeptWeights",
@@ -76,20 +94,27 @@ __all__ = [
     "LossInput",
     "Measured",
     "Metric",
+    "NewTokens",
     "NewestBest",
     "Optimizer",
+    "Option",
     "Purpose",
+    "Reduction",
     "Relabelling",
+    "Repetition",
     "ReservedClass",
     "Selection",
     "SentinelIndex",
     "Service",
+    "SharedData",
     "Sharing",
+    "Sign",
     "Spelling",
     "StopCheck",
     "Storage",
     "StuckEval",
     "Targets",
+    "Unfrozen",
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",

@@ -1,7 +1,7 @@
 """The observer that reads code and runs none of it: paths in, facts out."""
 
-from trainlint.source.observe import Project, cells, cells_in, foreign, observe, settle, sites
+from trainlint.source.observe import Project, cells, cells_in, definitions, foreign, observe, settle, sites
 from trainlint.source.syntax import compiles
 from trainlint.source.text import read
 
-__all__ = ["Project", "cells", "cells_in", "compiles", "foreign", "observe", "read", "settle", "sites"]
+__all__ = ["Project", "cells", "cells_in", "compiles", "definitions", "foreign", "observe", "read", "settle", "sites"]

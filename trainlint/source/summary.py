@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,10 +74,22 @@ class Module:
         cell, row = self.place(node.lineno)
         return Span(self.path, row, column, row + end_row - node.lineno, end_column, cell)
 
+    def word(self, node: ast.expr) -> Span | None:
+        """Where the last word of a dotted name stands; None for a name alone, which an import explains."""
+        if not isinstance(node, ast.Attribute):
+            return None
+        span = self.span(node)
+        return replace(span, row=span.end_row, column=span.end_column - len(node.attr))
+
     def line(self, node: ast.expr | ast.stmt) -> str:
         """Where a node starts, in words."""
         cell, row = self.place(node.lineno)
         return f"line {row} of cell {cell}" if cell else f"line {row}"
+
+    @cached_property
+    def text(self) -> str:
+        """What its rows say, for words to be looked for."""
+        return "\n".join(self.rows)
 
     def step(self, node: ast.expr | ast.stmt | ast.alias | ast.arg) -> Step:
         """What the code says at a node, on one line."""

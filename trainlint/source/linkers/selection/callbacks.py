@@ -14,7 +14,7 @@ from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
-from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
+from trainlint.source.linkers.site import Site, call_of, named, option, place_of, standing
 from trainlint.source.names import binds, following, reads
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
@@ -25,7 +25,7 @@ from trainlint.value import Better, Integer, Step, Unknown
 LIGHTNING = {known.last: known for known in checkpoints.LIGHTNING_CALLBACKS}
 WORDS = {*LIGHTNING, checkpoints.TRACKERS.last, *(known.last for known in checkpoints.IGNITE.values())}
 MODES = {"min": Better.LOWER, "max": Better.HIGHER}
-OTHER_MODE = {Better.LOWER: 'mode="min"', Better.HIGHER: 'mode="max"'}
+MODE_OF = {better: f'"{mode}"' for mode, better in MODES.items()}
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
@@ -106,6 +106,10 @@ def _lightning(world: World, site: Site, known: Signature, given: Arguments) -> 
     if _keeps_nothing(world, given):
         return
     chosen = replace(chosen, measured=what, wins=wins, because=because, cure=cure)
+    if isinstance(wins, Better):
+        position = known.parameters.index("mode") if "mode" in known.parameters else None
+        decided = option(site.call, site.span, "mode", _mode_given(known, given), MODE_OF[wins.other], position)
+        chosen = replace(chosen, decided=decided)
     if purpose is Purpose.KEEP and isinstance(what, Measured):
         chosen = _in_company(world, site, chosen, what, given)
     yield chosen
@@ -126,11 +130,15 @@ def _number(world: World, given: Arguments, name: str) -> int | None:
     return thing.number if isinstance(thing, Integer) else None
 
 
+def _mode_given(known: Signature, given: Arguments) -> Thunk | Unknown | None:
+    return given.keywords.get("mode") or argument(given, known.parameters, "mode")
+
+
 def _mode(
     world: World, site: Site, known: Signature, given: Arguments, name: str
 ) -> tuple[Better | Unknown, tuple[Step, ...], str]:
     """Which value wins, how that is known, and what turns it round."""
-    thunk = given.keywords.get("mode") or argument(given, known.parameters, "mode")
+    thunk = _mode_given(known, given)
     mode = text_of(world, thunk)
     if isinstance(mode, Unknown):
         return mode, (), ""
@@ -149,7 +157,7 @@ def _mode(
 
 
 def _cure(wins: Better | Unknown) -> str:
-    return f"pass {OTHER_MODE[wins.other]}" if isinstance(wins, Better) else ""
+    return f"pass mode={MODE_OF[wins.other]}" if isinstance(wins, Better) else ""
 
 
 def _in_company(world: World, site: Site, chosen: Selection, what: Measured, given: Arguments) -> Selection:
