@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
+import re
 
+from trainlint.source.names import binds, own_statements
 from trainlint.source.objects import marks
-from trainlint.source.summary import Module, dotted
+from trainlint.source.summary import Module, dotted, last
 
 NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
+COMPARES = re.compile(r"kl|mse|l1|l2|cos|huber|js|dist|match|triplet|contrast", re.IGNORECASE)
+"""Losses between two outputs, either of which may be the one that learns."""
 
 
 def trains(module: Module, node: ast.AST) -> bool:
     """Whether a gradient can come of a loss.
 
-    Not under ``no_grad``, nor where ``training`` is seen to be false, nor where the value is only shown.
+    Not under ``no_grad``, nor of what was made there, nor where ``training`` is seen to be false, nor where the value
+    is only shown.
     """
-    if _is_only_shown(module, node):
+    if _is_only_shown(module, node) or _is_cut_off(module, node):
         return False
     holder: ast.AST | None = node
     while holder is not None:
@@ -30,6 +35,28 @@ def trains(module: Module, node: ast.AST) -> bool:
             case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="training")), body=body):
                 return child not in body and trains(module, holder)
     return True
+
+
+def _is_cut_off(module: Module, node: ast.AST) -> bool:
+    """Whether the input of a loss is a name that the same function binds under ``no_grad`` and nowhere else.
+
+    A loss that compares two outputs may learn from the second.
+    """
+    match node:
+        case ast.Call(func=func, args=[ast.Name(id=name), *_]) if not COMPARES.search(last(func)):
+            scope = own_statements(module.scope(node))
+            known = [each for each in scope if isinstance(each, ast.Assign) and name in binds(module, each)]
+            return bool(known) and all(_is_without_gradient(module, each) for each in known)
+    return False
+
+
+def _is_without_gradient(module: Module, node: ast.AST) -> bool:
+    holder = module.parents.get(node)
+    while isinstance(holder, ast.stmt) and not isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(holder, ast.With) and any(_is_no_gradient(item.context_expr) for item in holder.items):
+            return True
+        holder = module.parents.get(holder)
+    return False
 
 
 def _is_only_shown(module: Module, node: ast.AST) -> bool:
