@@ -14,7 +14,6 @@ from trainlint.facts import ExactCopy
 from trainlint.knowledge import torch
 from trainlint.knowledge.optimizers import Known, optimizer
 from trainlint.source.binding import argument, arguments
-from trainlint.source.linkers.copies.training import inside
 from trainlint.source.linkers.distillation import modes
 from trainlint.source.linkers.distillation.origins import Origin, origin
 from trainlint.source.linkers.site import Site, application, call_of, callable_of, named, passed, real_of, standing
@@ -22,6 +21,7 @@ from trainlint.source.names import reaching
 from trainlint.source.sift.distillation import starts
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import External, Frame, Thunk
+from trainlint.source.training import inside
 from trainlint.source.world import World
 from trainlint.value import Real, Unknown
 
