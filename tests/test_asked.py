@@ -395,14 +395,21 @@ def test_who_decides_on_colour(
     assert ("\x1b[" in capsys.readouterr().out) == colourful
 
 
-@pytest.mark.parametrize(("shell", "line", "expected"), [
-    ("bash", "trainlint check --output-f", "--output-format"),
-    ("bash", "trainlint sche", "schema"),
-])  # fmt: skip
-def test_a_shell_completes_commands_and_options(
-    project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, shell: str, line: str, expected: str
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("trainlint check --output-f", "--output-format"),
+        ("trainlint sche", "schema"),
+        ("trainlint check --output-format sar", "sarif"),
+        ("trainlint check --fail-on err", "error"),
+        ("trainlint check --select TL1,sentinel-coll", "TL1,sentinel-collision"),
+        ("trainlint rule sentinel-coll", "sentinel-collision"),
+    ],
+)
+def test_a_shell_completes_commands_options_and_their_values(
+    project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, line: str, expected: str
 ) -> None:
-    monkeypatch.setenv("_TRAINLINT_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("_TRAINLINT_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
     assert main([]) == 0

@@ -164,7 +164,7 @@ def check(request: Request) -> Report:
 
     Raises:
         ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
-        ValueError: two rule packs claim one code.
+        PackError: the installed rule packs cannot be used.
     """
     asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
     missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}
