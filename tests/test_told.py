@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from front_door import run
+from front_door import shown
 
 TOP = Path(__file__).parent.parent
-PAGES = ("baseline.md",)
+PAGES = ("baseline.md", "suppressions.md")
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
@@ -28,8 +28,7 @@ def printed(folder: Path, command: str) -> str:
     if command.split()[0] != "trainlint":
         shell = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=True)
         return shell.stdout
-    told = run(folder, *shlex.split(command)[1:])
-    return told.out + told.err
+    return shown(folder, *shlex.split(command)[1:])
 
 
 @pytest.mark.parametrize("name", PAGES)

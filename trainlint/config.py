@@ -56,6 +56,7 @@ class Settings:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     output_format: tuple[str, ...] = ("full",)
     baseline: str = ""
+    require_reason: bool = False
 
 
 def nearest(folder: str) -> Layer | None:
@@ -188,6 +189,12 @@ def _word_or_words(value: object) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else _words(value)
 
 
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"must be true or false, not {_kind(value)}")
+    return value
+
+
 def _choice(value: object, choices: Sequence[str]) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"must be one of {', '.join(choices)}, not {_kind(value)}")
@@ -267,6 +274,7 @@ KEYS: Mapping[str, Callable[[Settings, str, object], Settings]] = {
     "extend-exclude": lambda settings, folder, value: replace(settings, exclude=(*settings.exclude, *_words(value))),
     "src": _src,
     "baseline": _baseline,
+    "require-reason": lambda settings, folder, value: replace(settings, require_reason=_truth(value)),
     "values": lambda settings, folder, value: replace(settings, values={**settings.values, **_numbers(value)}),
     "output-format": lambda settings, folder, value: replace(settings, output_format=_word_or_words(value)),
 }

@@ -76,7 +76,7 @@ def resolve(asked: Place, request: Request) -> Resolution:
         scope = replace(scope, asked=(scope.root,))
     known = seen(scope, request)
     whole = replace(scope, asked=(scope.root, *scope.asked))
-    report = judge(known.facts, rules_for(known.facts, scope.settings), whole, cache(text_of))
+    report = judge(known.facts, rules_for(known, scope.settings), whole, cache(text_of))
     faults = (fact for fact in known.facts.of(Unreadable) if Place(asked.path).holds(fact.call))
     sites = _sites(known.facts, (*report.findings, *report.suppressed))
     found = tuple(site for site in sites if any(asked.holds(span) for span in _spans(site)))

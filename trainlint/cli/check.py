@@ -11,7 +11,7 @@ from trainlint.baseline import BaselineError
 from trainlint.check import Request, check
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
-from trainlint.config import ConfigError, Layer
+from trainlint.config import ConfigError, Layer, Settings
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 
@@ -45,6 +45,10 @@ def run(paths: tuple[str, ...], said: Said) -> int:
             if "diff" in said:
                 return fix.difference(request, report, said)
             report = fix.fixed(request, report, said)
+        if "add-ignore" in said:
+            from trainlint.cli import ignore
+
+            report = ignore.added(request, report, _reason(said, settings))
     except (ConfigError, UnknownSelector, BaselineError) as error:
         raise UsageError(str(error)) from error
     for name, target in outputs:
@@ -52,6 +56,15 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     printed = [name for name, target in outputs if not target]
     _remark(report, folder, said, printed, () if paths else settings.src)
     return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
+
+
+def _reason(said: Said, settings: Settings) -> str:
+    reason = said["add-ignore"][-1].strip()
+    if settings.require_reason and not reason:
+        raise UsageError("the settings require a reason: --add-ignore='why'")
+    if "#" in reason:
+        raise UsageError("--add-ignore: a reason without #, which would start another comment")
+    return reason
 
 
 def paths_of(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,10 +15,14 @@ Said = Mapping[str, tuple[str, ...]]
 
 
 class Kind(Enum):
-    """How often an option may be given, and whether it takes a value; of a single one the last counts."""
+    """How often an option may be given, and whether it takes a value; of a single one the last counts.
+
+    One that takes a value or none takes it behind an equals sign alone.
+    """
 
     FLAG = "flag"
     ONE = "one"
+    ONE_OR_NONE = "one or none"
     MANY = "many"
 
 
@@ -87,6 +91,12 @@ CHECK = Command(
         Option("diff", "Print what --fix would change and write nothing; the exit status is 1 if that is anything."),
         Option("unsafe-fixes", "Apply fixes too that change more than the bug."),
         Option("show-fixes", "Name each fix that is applied."),
+        Option(
+            "add-ignore",
+            "Write a comment that silences beside each finding, and why behind it.",
+            Kind.ONE_OR_NONE,
+            "REASON",
+        ),
         Option("show-unjudged", "Say what could not be judged, and what would settle it."),
         Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never"),
         Option("quiet", "Findings and faults only.", short="-q"),
@@ -187,7 +197,7 @@ def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, .
         option = by_flag.get(flag)
         if option is None or (equals and (option.kind is Kind.FLAG or not flag.startswith("--"))):
             return None
-        if option.kind is not Kind.FLAG and not equals:
+        if option.kind in {Kind.ONE, Kind.MANY} and not equals:
             value = next(rest, "-")
             if value.startswith("-"):
                 return None
@@ -201,7 +211,7 @@ def passed_on(words: Sequence[str], options: Sequence[Option]) -> tuple[Sequence
     >>> passed_on(["--select", "TL1", "train.py", "--select", "x"], CHECK.options)
     (['--select', 'TL1'], ['train.py', '--select', 'x'])
     """
-    valued = {flag for option in options if option.kind is not Kind.FLAG for flag in option.flags}
+    valued = {flag for option in options if option.kind in {Kind.ONE, Kind.MANY} for flag in option.flags}
     place = 0
     while place < len(words) and words[place].startswith("-") and words[place] not in {"-m", "--"}:
         place += 2 if words[place] in valued else 1

@@ -44,7 +44,7 @@ from trainlint.facts.targets import (
     Targets,
     UnusedSentinel,
 )
-from trainlint.facts.tool import Crash, Unreadable
+from trainlint.facts.tool import Crash, Flaw, InvalidSuppression, Unreadable, UnusedSuppression
 
 __all__ = [
     "Accumulator",
@@ -62,8 +62,10 @@ __all__ = [
     "Fact",
     "Facts",
     "Fill",
+    "Flaw",
     "Form",
     "Ids",
+    "InvalidSuppression",
     "Job",
     "KeptWeights",
     "LabelMask",
@@ -93,6 +95,7 @@ __all__ = [
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "UnusedSuppression",
     "WeightAverage",
     "ZeroSignal",
 ]
