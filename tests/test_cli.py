@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import recorder
+import trainlint_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -203,6 +204,34 @@ def test_rules_are_explained_as_text_json_and_markdown(project: Path) -> None:
         assert rule.page.partition("\n")[2].strip() in told
         assert trainlint(project, "rule", rule.name).stdout == told
         assert trainlint(project, "rule", rule.code, "--output-format=markdown").stdout.startswith(f"# {rule.code} ")
+
+
+def test_what_was_measured_of_a_rule_is_told_in_every_form(project: Path) -> None:
+    numbers = json.loads((Path(trainlint_rules.__file__).parent / "measured.json").read_text())
+    text = numbers["TL101"]["text"]
+    for form in ("text", "markdown"):
+        told = trainlint(project, "rule", "TL101", f"--output-format={form}").stdout
+        assert told.endswith(f"\n\nMeasured: {text}.\n")
+    [record] = json.loads(trainlint(project, "rule", "TL101", "--output-format=json").stdout)
+    assert record["measured"] == numbers["TL101"]
+
+
+def test_a_pack_that_measured_nothing_says_nothing(project: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "pack"
+    metadata = tmp_path / "pack-1.dist-info"
+    for folder in (pack, metadata):
+        folder.mkdir()
+    (pack / "__init__.py").touch()
+    source = (Path(trainlint_rules.__file__).parent / "internal_error.py").read_text()
+    (pack / "internal_error.py").write_text(source.replace("TL999", "XX1"))
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: pack\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[trainlint.rules]\npack = pack\n")
+    path = os.pathsep.join((str(tmp_path), *filter(None, sys.path)))
+    told = trainlint(project, "rule", "XX1", PYTHONPATH=path)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "Measured" not in told.stdout
+    [record] = json.loads(trainlint(project, "rule", "XX1", "--output-format=json", PYTHONPATH=path).stdout)
+    assert record["measured"] is None
 
 
 def test_the_beginning_of_a_code_explains_each_rule_once(project: Path) -> None:

@@ -17,6 +17,7 @@ from trainlint.knowledge import (
     averages,
     canonical,
     checkpoints,
+    effects,
     losses,
     metrics,
     optimizers,
@@ -243,3 +244,91 @@ def test_the_arguments_of_a_trainer_choose_the_best_model(name: str) -> None:
     real = parameters(found(f"transformers.{name}"))
     assert {"load_best_model_at_end", "metric_for_best_model", "greater_is_better"} <= set(real)
     assert name in checkpoints.ARGUMENTS
+
+
+FLAT, WIDE = torch_itself.arange(4.0), torch_itself.ones(2, 2)
+GIVEN: dict[str, tuple[Any, ...]] = {
+    "bernoulli": (0.5,),
+    "clamp": (0, 1),
+    "clamp_max": (1,),
+    "clamp_min": (0,),
+    "clip": (0, 1),
+    "expand": (1, 4),
+    "flip": (0,),
+    "movedim": (0, 0),
+    "permute": (0,),
+    "pow": (2,),
+    "repeat": (2,),
+    "reshape": (2, 2),
+    "roll": (1,),
+    "softmax": (0,),
+    "tile": (2,),
+    "to": (torch_itself.float16,),
+    "transpose": (0, 0),
+    "unsqueeze": (0,),
+    "view": (2, 2),
+}
+"""What an operation is tried with; others are tried with nothing, or with themselves."""
+
+
+@pytest.mark.parametrize("name", sorted(effects.IN_PLACE_TWINS))
+def test_an_operation_with_a_twin_makes_a_new_tensor(name: str) -> None:
+    assert not name.endswith("_")
+    assert callable(getattr(torch_itself.Tensor, name))
+    assert callable(getattr(torch_itself.Tensor, f"{name}_"))
+
+
+@pytest.mark.parametrize("name", sorted(effects.NEW_TENSORS))
+def test_an_operation_without_a_twin_is_documented_to_return_a_tensor(name: str) -> None:
+    page = " ".join((getattr(torch_itself.Tensor, name).__doc__ or "").split())
+    assert "-> Tensor" in page or "Returns a new" in page or "See :func:`torch." in page or "Alias for" in page
+    assert not hasattr(torch_itself.Tensor, f"{name}_")
+
+
+@pytest.mark.parametrize("name", sorted(effects.METHODS - {"cuda"}))
+def test_an_operation_leaves_the_tensor_as_it_was(name: str) -> None:
+    tensor = FLAT.clone()
+    for given in (GIVEN.get(name, ()), (tensor,)):
+        try:
+            made = getattr(tensor, name)(*given)
+        except (TypeError, RuntimeError, IndexError, ValueError):
+            continue
+        assert isinstance(made, torch_itself.Tensor)
+        break
+    assert torch_itself.equal(tensor, FLAT)
+
+
+@pytest.mark.parametrize("name", sorted(effects.FUNCTIONS))
+def test_a_function_whose_result_matters_exists_and_takes_no_other_switch(name: str) -> None:
+    function = found(name)
+    assert callable(function)
+    assert ("inplace=" in (function.__doc__ or "")) <= bool(effects.SWITCHES)
+
+
+@pytest.mark.parametrize("name", sorted(effects.IN_PLACE_FUNCTIONS))
+def test_a_function_that_is_said_to_have_a_twin_has_one(name: str) -> None:
+    assert name in effects.FUNCTIONS
+    assert callable(found(f"{name}_"))
+
+
+@pytest.mark.parametrize("name", sorted(effects.MAKERS | effects.TENSOR_ONLY | effects.TENSORS))
+def test_what_makes_or_takes_tensors_exists(name: str) -> None:
+    assert callable(found(name))
+
+
+@pytest.mark.parametrize("name", sorted(effects.TENSOR_ONLY))
+@pytest.mark.parametrize("other", [[0.5], (0.5,), {"a": 1}, "text"])
+def test_what_takes_only_tensors_takes_no_other_container(name: str, other: Any) -> None:
+    with pytest.raises((TypeError, AttributeError, RuntimeError, ValueError)):
+        found(name)(other)
+
+
+@pytest.mark.parametrize("name", sorted(effects.ANSWERS | effects.PARTS))
+def test_an_answer_is_one_of_a_tensor(name: str) -> None:
+    assert hasattr(torch_itself.Tensor, name)
+
+
+def test_no_spelling_of_a_switch_is_known_to_torch() -> None:
+    holders = (torch_itself.Tensor, torch_itself.nn.Module, torch_itself.nn.Parameter)
+    assert not any(hasattr(holder, name) for holder in holders for name in effects.MISSPELLED)
+    assert not hasattr(torch_itself.nn.Module, "requires_grad")

@@ -101,6 +101,7 @@ def test_a_collision_is_told_with_its_numbers_its_proof_and_its_cure() -> None:
         call=CALL,
         code="TL101",
         name="sentinel-collision",
+        distinct=("FirstStage.proj - ignore_index = 1",),
     )
 
 
@@ -394,6 +395,7 @@ def test_padding_that_is_not_ignored_is_a_warning_at_the_loss_with_the_fill_as_e
         call=CALL,
         code="TL105",
         name="padding-not-ignored",
+        distinct=("fill - ignore_index = 100",),
     )
 
 
@@ -488,6 +490,7 @@ def test_a_metric_that_skips_a_class_with_a_job_is_a_note_at_the_argument() -> N
         call=CALL,
         code="TL106",
         name="metric-sentinel-collision",
+        distinct=("FirstStage.proj - ignore_index = 1",),
     )
 
 
@@ -543,6 +546,7 @@ def test_a_blank_that_is_a_symbol_is_an_error() -> None:
         call=CALL,
         code="TL107",
         name="ctc-blank-collision",
+        distinct=("Acoustic.out - blank = 2",),
     )
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from trainlint.source.find import find
 from trainlint.source.linkers.targets.losses import SKIPS
 from trainlint.source.sift import relevant
 from trainlint.source.sift.targets import LOSSES
+from trainlint.testing import findings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CALLED = sorted({known.last for known in LOSSES})
@@ -191,6 +195,8 @@ USES = (
     "place = c.head(x).max(1)[1]\nprint(c.NAMES[place])",
     "WIDE = 9\nembed = nn.Embedding(WIDE, 4, padding_idx=c.IDS['<pad>'])\nout = nn.Linear(4, WIDE)",
     "FastRCNNPredictor(8, 3)",
+    "def f(x):\n    c.F.relu(x)\n    return x.backward()  # torch",
+    "c.torch.clamp(y, 0)\ny.backward()",
     "def own(x, y, ignore_index=7):\n    return ce(head(x), y)",
     "class OwnLoss(nn.Module):\n    def __init__(self, pad_id=7):\n        self.pad_id = pad_id\n"
     "    def forward(self, x, y):\n        return -x.log_softmax(-1).gather(-1, y).mean()",
@@ -272,4 +278,49 @@ def test_a_choice_of_a_model_makes_its_file_relevant(text: str) -> None:
     ],
 )
 def test_a_record_without_anything_that_is_kept_is_not_enough(text: str) -> None:
+    assert not relevant(text.encode())
+
+
+def test_no_finding_depends_on_where_lines_are_broken(tmp_path: Path) -> None:
+    """The fixtures, written anew in narrow lines: each keeps its findings."""
+    copy = tmp_path / "fixtures"
+    shutil.copytree(FIXTURES, copy)
+    narrow = [sys.executable, "-m", "ruff", "format", "-q", "--isolated", "--line-length", "40", str(copy)]
+    subprocess.run(narrow, check=True, timeout=300)
+    for folder in sorted(FIXTURES.glob("*/bad_*")):
+        was, now = ([each.code for each in findings(top)] for top in (folder, copy / folder.relative_to(FIXTURES)))
+        assert sorted(was) == sorted(now), folder
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\ntorch.clamp(w, 0)\n",
+        "from torch import Tensor\ndef f(x: Tensor):\n    x.masked_fill(m, 0)\n    return x\n",
+        "import torch\n\tself.scale [0].clamp(0)\n\tself.scales[0, 1].data.clamp(0)\n",
+        "F.scaled_dot_product_attention(q, k, v, dropout_p=self.p)\n",
+        "F.scaled_dot_product_attention(q, k, v, None, self.drop)\n",
+        "model.encoder.requires_grad = False\n",
+        "for layer in layers: layer.requires_grad=False\n",
+        "p.require_grad = False\n",
+    ],
+)
+def test_a_line_that_may_do_nothing_makes_its_file_relevant(text: str) -> None:
+    assert relevant(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\nx = torch.clamp(w, 0)\n",
+        "import torch\nreturn x.reshape(2, 2)\n",
+        "import torch\nx.clamp_(0)\n",
+        "x.clamp(0)\n",
+        "F.scaled_dot_product_attention(q, k, v)\n",
+        "param.requires_grad = False\n",
+        "for p in parameters: p.requires_grad = False\n",
+        "if model.requires_grad == False:\n    pass\n",
+    ],
+)
+def test_an_order_that_is_taken_is_not_enough(text: str) -> None:
     assert not relevant(text.encode())

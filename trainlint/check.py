@@ -20,6 +20,8 @@ from trainlint.config import Settings
 from trainlint.facts import (
     Crash,
     CtcLoss,
+    Divergence,
+    DivergenceInput,
     Fact,
     Facts,
     InvalidSuppression,
@@ -65,6 +67,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     FORMATS: ((LossArithmetic,), Severity.WARNING),
     "checkpoints": ((ModelSelection,), Severity.WARNING),
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
+    "divergences": ((Divergence, DivergenceInput), Severity.WARNING),
     "stop checks": ((StopCheck,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""

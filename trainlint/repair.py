@@ -139,6 +139,8 @@ class Desk:
         for finding in draft.edits:
             if finding in broken:
                 yield finding, "its fix is taken back: the file would no longer compile"
+            elif len(after.faults) > len(self._report.faults):
+                yield finding, "its fix is taken back: trainlint fails on what it makes"
             elif any(_is_same(each, finding, self._moved(finding.where, drafts)) for each in after.findings):
                 yield finding, "its fix is taken back: it would not remove what it is for"
 

@@ -96,7 +96,7 @@ def best_weights_aliased(kept: KeptWeights) -> Iterator[Finding]:
 
 
 def _fix(kept: KeptWeights) -> Fix | None:
-    """A copy of what is put aside. That of a whole model may be more than was meant, and on a GPU it is one too many."""
+    """A copy of what is put aside. Of a whole model it may be more than was meant, and on a GPU it is one too many."""
     if kept.value is None:
         return None
     is_sure = kept.shares is Sharing.TENSORS or kept.on_cpu is not None

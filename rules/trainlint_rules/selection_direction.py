@@ -34,7 +34,21 @@ attacks another model, and where nothing is kept or stopped by a comparison.
 
 from collections.abc import Iterator
 
-from trainlint import Better, Finding, Purpose, Selection, Unknown, given, rule
+from trainlint import (
+    Applicability,
+    Better,
+    Finding,
+    Fix,
+    Option,
+    Purpose,
+    Replace,
+    Selection,
+    SetKeyword,
+    Sign,
+    Unknown,
+    given,
+    rule,
+)
 
 SO = {
     Purpose.KEEP: "the model that is kept is the worst one, and each better one is dropped",
@@ -56,4 +70,18 @@ def selection_direction(selection: Selection) -> Iterator[Finding]:
         f"but a {better.value} {measured.name} is better{given(measured.assumed)}"
     )
     because = (*measured.evidence, *selection.because)
-    yield Finding(selection.where, message, SO[selection.purpose], because, selection.cure)
+    so, cure = SO[selection.purpose], selection.cure
+    yield Finding(selection.where, message, so, because, cure, fix=_fix(selection, better))
+
+
+def _fix(selection: Selection, better: Better) -> Fix | None:
+    """What decides, turned round; a setting that decides may have more to it."""
+    message = f"Choose by the {better.extreme} value"
+    match selection.decided:
+        case Option(call, name, other, position, is_written):
+            sure = Applicability.SAFE if is_written else Applicability.UNSAFE
+            return Fix(sure, message, (SetKeyword(call, name, other, position),))
+        case Sign(where, other, start, first):
+            begins = (Replace(start, first),) if start else ()
+            return Fix(Applicability.SAFE, message, (Replace(where, other), *begins))
+    return None

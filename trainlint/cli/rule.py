@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib import resources
 
 from trainlint.cli import UsageError
 from trainlint.cli.options import Said
@@ -11,6 +12,9 @@ from trainlint.rule import Rule, installed
 from trainlint.selection import did_you_mean, matches
 
 FORMATS = ("text", "json", "markdown")
+
+MEASURED = "measured.json"
+"""The file beside the rules of a pack that says, by code, how they did on real code: a ``text``, and numbers."""
 
 
 def run(arguments: tuple[str, ...], said: Said) -> int:
@@ -49,8 +53,23 @@ def _line(rule: Rule) -> str:
 
 def _page(rule: Rule, form: str) -> str:
     mark = "# " if form == "markdown" else ""
-    return f"{mark}{rule.code} {rule.name}\n\n{rule.page.removeprefix(f'{rule.code}: ')}"
+    page = f"{mark}{rule.code} {rule.name}\n\n{rule.page.removeprefix(f'{rule.code}: ')}"
+    record = _measured(rule)
+    return f"{page}\n\nMeasured: {record['text']}." if record else page
 
 
 def _record(rule: Rule) -> dict[str, object]:
-    return {"code": rule.code, "name": rule.name, "summary": rule.summary, "on": rule.on, "page": rule.page}
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "on": rule.on,
+        "page": rule.page,
+        "measured": _measured(rule),
+    }
+
+
+def _measured(rule: Rule) -> Mapping[str, object] | None:
+    """What the rule's pack says was measured of it, if it says so."""
+    file = resources.files(rule.check.__module__.rpartition(".")[0]) / MEASURED
+    return json.loads(file.read_text(encoding="utf-8")).get(rule.code) if file.is_file() else None

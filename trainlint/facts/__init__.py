@@ -5,6 +5,16 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
+from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
+from trainlint.facts.effects import (
+    AttentionDropout,
+    DiscardedResult,
+    EpochSampler,
+    FreezingWrite,
+    NewTokens,
+    Unfrozen,
+    UnsharedLoader,
+)
 from trainlint.facts.fact import Fact, Facts, Unjudged
 from trainlint.facts.precision import (
     Accumulator,
@@ -17,7 +27,7 @@ from trainlint.facts.precision import (
     Storage,
 )
 from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection
+from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -50,20 +60,26 @@ __all__ = [
     "Accumulator",
     "Activation",
     "Alias",
+    "AttentionDropout",
     "ClassCoverage",
     "ClassCut",
     "Compensation",
     "Crash",
     "CtcLoss",
     "Device",
+    "DiscardedResult",
+    "Divergence",
+    "DivergenceInput",
     "Dtype",
     "Embedding",
     "EmptyMean",
+    "EpochSampler",
     "Fact",
     "Facts",
     "Fill",
     "Flaw",
     "Form",
+    "FreezingWrite",
     "Ids",
     "InvalidSuppression",
     "Job",
@@ -78,22 +94,28 @@ __all__ = [
     "LossInput",
     "Measured",
     "Metric",
+    "NewTokens",
     "NewestBest",
     "Optimizer",
+    "Option",
     "Purpose",
+    "Reduction",
     "Relabelling",
     "ReservedClass",
     "Selection",
     "SentinelIndex",
     "Service",
     "Sharing",
+    "Sign",
     "Spelling",
     "StopCheck",
     "Storage",
     "StuckEval",
     "Targets",
+    "Unfrozen",
     "Unjudged",
     "Unreadable",
+    "UnsharedLoader",
     "UnusedSentinel",
     "UnusedSuppression",
     "WeightAverage",

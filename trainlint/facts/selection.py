@@ -39,6 +39,34 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Option:
+    """The argument ``name`` of a call that decides which way a choice goes; ``other`` is the other way, in Python.
+
+    ``position`` is the place at which it may stand without its name. ``is_written`` says that the call itself spells it
+    out, or leaves it to the library: no setting decides.
+    """
+
+    call: Span
+    name: str
+    other: str
+    position: int | None = None
+    is_written: bool = True
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The sign of a comparison, the opposite one, and the value that its record starts with then, where it must change.
+
+    ``start`` is where the record gets its first value, ``first`` the one that it needs.
+    """
+
+    where: Span
+    other: str
+    start: Span | None = None
+    first: str = ""
+
+
+@dataclass(frozen=True)
 class Selection(Fact):
     """A comparison of models by one number, or a library's object that makes it.
 
@@ -47,7 +75,8 @@ class Selection(Fact):
     beside a loss, ``kept`` what is saved besides the winner. ``learned`` are the lines in which the compared value is
     added up where the model learns from it, ``held_out`` says that the code has other data. ``endings`` are the lines
     by which the model must say itself when to stop. ``is_named`` says that the code names the loss as what it wants,
-    ``is_repeated`` that an earlier line of the file is chosen the same way.
+    ``is_repeated`` that an earlier line of the file is chosen the same way. ``decided`` is what of the code says which
+    way it goes, where that is one place.
     """
 
     chooser: str
@@ -63,6 +92,7 @@ class Selection(Fact):
     endings: tuple[Step, ...] = ()
     is_named: bool = False
     is_repeated: bool = field(default=False, kw_only=True)
+    decided: Option | Sign | None = field(default=None, kw_only=True)
 
     @property
     def where(self) -> Span:

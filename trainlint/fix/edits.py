@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
@@ -28,14 +29,11 @@ class Code:
             raise Unfixable("its cell is not there")
         return Tree(self.texts[cell])
 
-    def earlier(self, cell: int | None) -> Iterator[Tree]:
-        """The cells above one, as far as they are Python."""
-        for number in self.texts:
-            if number is not None and cell is not None and number < cell:
-                try:
-                    yield self.tree(number)
-                except Unfixable:
-                    continue
+    def trees(self) -> Iterator[tuple[int, Tree]]:
+        """The whole file, or its cells, as far as they are Python."""
+        for cell in self.texts:
+            with suppress(Unfixable):
+                yield cell or 0, self.tree(cell)
 
 
 def text_edits(finding: Finding, code: Code) -> tuple[TextEdit, ...]:
@@ -83,14 +81,15 @@ def _with_imports(edits: Sequence[Edit], code: Code) -> tuple[list[Edit], list[T
 def _known(name: str, where: Span, code: Code) -> str | None:
     """How a name of a module is said at a place, by an import of an earlier cell too."""
     spelled = known_as(name, code.tree(where.cell), (where.row, where.column))
-    for tree in code.earlier(where.cell):
-        spelled = spelled or known_as(name, tree, (len(tree.rows) + 1, 1))
+    for cell, tree in code.trees():
+        if cell < (where.cell or 0):
+            spelled = spelled or known_as(name, tree, (len(tree.rows) + 1, 1))
     return spelled
 
 
 def _line(added: AddImport, code: Code) -> TextEdit:
     """A new import."""
-    if any(has_stars(code.tree(cell)) for cell in code.texts):
+    if any(has_stars(tree) for _, tree in code.trees()):
         raise Unfixable(f"what is imported by * may be called {added.module} too")
     row, text = line(added.module, code.tree(added.where.cell))
     return TextEdit(stretch(added.where, (row, 1), (row, 1)), text)

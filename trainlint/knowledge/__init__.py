@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from trainlint.knowledge import (
     activations,
+    effects,
     losses,
     metrics,
     optimizers,
@@ -48,6 +49,7 @@ __all__ = [
     "Signature",
     "activations",
     "canonical",
+    "effects",
     "losses",
     "metrics",
     "optimizers",

@@ -44,6 +44,11 @@ BINARY_CLASSES = (
     Signature("torch.nn.BCELoss", _OF_BINARY),
     Signature("torch.nn.BCEWithLogitsLoss", (*_OF_BINARY, "pos_weight")),
 )
+_OF_DIVERGENCE = ("size_average", "reduce", "reduction", "log_target")
+DIVERGENCE_FUNCTION = Signature(
+    f"{F}.kl_div", ("input", "target", *_OF_DIVERGENCE), {"reduction": "mean", "log_target": False}
+)
+DIVERGENCE_CLASS = Signature("torch.nn.KLDivLoss", _OF_DIVERGENCE, {"reduction": "mean", "log_target": False})
 CTC_FUNCTIONS = (
     Signature(
         f"{F}.ctc_loss",
@@ -171,5 +176,5 @@ SAMPLING = frozenset({"argmax", "multinomial", "topk", "max", "sample", "generat
 
 SIGNATURES = (
     *LOSS_FUNCTIONS, *LOSS_CLASSES, *BINARY_FUNCTIONS, *BINARY_CLASSES, *CTC_FUNCTIONS, *CTC_CLASSES,
-    *LAYER_SIGNATURES,
+    DIVERGENCE_FUNCTION, DIVERGENCE_CLASS, *LAYER_SIGNATURES,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import builtin
-from trainlint.source.names import leaves, statement, taken, truth
+from trainlint.source.names import blocks, following, leaves, statement, taken, truth
 from trainlint.source.summary import CHANGES, Module, dotted
 from trainlint.source.things import Binding, Frame, Items, Repeated, Thing, Thunk
 from trainlint.source.world import World
@@ -60,7 +60,7 @@ def _between(start: ast.AST, frame: Frame, use: ast.AST | None) -> Iterator[ast.
             return
         if isinstance(parent, ast.For | ast.While | ast.AsyncFor) and child in parent.body and parent not in holders:
             raise Lost
-        for after in _after(parent, child):
+        for after in following(parent, child):
             if after in holders:
                 yield from _inside(after, holders)
                 return
@@ -68,18 +68,9 @@ def _between(start: ast.AST, frame: Frame, use: ast.AST | None) -> Iterator[ast.
         child = parent
 
 
-def _after(parent: ast.AST, child: ast.AST) -> list[ast.stmt]:
-    """The statements behind one of a block."""
-    for block in _blocks(parent):
-        places = [place for place, each in enumerate(block) if each is child]
-        if places:
-            return block[places[0] + 1 :]
-    return []
-
-
 def _inside(node: ast.stmt, holders: set[ast.AST]) -> Iterator[ast.stmt]:
     """What runs inside a statement before the use that it holds."""
-    for block in _blocks(node):
+    for block in blocks(node):
         if not any(each in holders for each in block):
             continue
         if isinstance(node, ast.For | ast.While | ast.AsyncFor):
@@ -106,17 +97,6 @@ def _holders(frame: Frame, use: ast.AST) -> set[ast.AST]:
         found.add(node)
         node = frame.module.parents.get(node)
     return found
-
-
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(node, field, None)
-        if isinstance(block, list):
-            yield block
-    for handler in getattr(node, "handlers", ()):
-        yield handler.body
-    for case in getattr(node, "cases", ()):
-        yield case.body
 
 
 def _touches(module: Module, node: ast.AST, name: str) -> bool:

@@ -115,6 +115,27 @@ def statement(module: Module, node: ast.AST) -> ast.stmt:
     return node
 
 
+def following(parent: ast.AST, child: ast.AST) -> list[ast.stmt]:
+    """The statements behind one of a block."""
+    for block in blocks(parent):
+        places = [place for place, each in enumerate(block) if each is child]
+        if places:
+            return block[places[0] + 1 :]
+    return []
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements that a statement holds."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list):
+            yield block
+    for handler in getattr(node, "handlers", ()):
+        yield handler.body
+    for case in getattr(node, "cases", ()):
+        yield case.body
+
+
 def prefixes(name: str) -> tuple[str, ...]:
     """``a.b.c``, ``a.b`` and ``a``."""
     parts = name.split(".")

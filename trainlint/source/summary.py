@@ -77,6 +77,11 @@ class Module:
         cell, row = self.place(node.lineno)
         return f"line {row} of cell {cell}" if cell else f"line {row}"
 
+    @cached_property
+    def text(self) -> str:
+        """What its rows say, for words to be looked for."""
+        return "\n".join(self.rows)
+
     def step(self, node: ast.expr | ast.stmt | ast.alias | ast.arg) -> Step:
         """What the code says at a node, on one line."""
         span, first, end = self.span(node), node.lineno, node.end_lineno or node.lineno

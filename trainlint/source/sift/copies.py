@@ -14,11 +14,11 @@ HANDED_OUT = (b".state_dict(", b"parameters()")
 CHOSEN = re.compile(rb"best|improv|better|early|patience|lowest|highest|top_?k|snapshot|is_new", re.IGNORECASE)
 """What is kept of the best round says so, or stands where that is decided."""
 
-STORED = re.compile(rb"\]\s*=\s*[^\n]*state_dict\(")
+STORED = re.compile(rb"\]\s*=[^=](?s:.{0,160}?)state_dict\(")
 """Weights are put under a key, one round after the other."""
 
 RENAMED = re.compile(
-    rb"best\w*[ \t]*(?:,[ \t]*\w+[ \t]*)*=[^=\n]*(?:model|net|encoder|classifier|copy\()", re.IGNORECASE
+    rb"best\w*[ \t]*(?:,[ \t]*\w+[ \t]*)*=[^=]{0,120}?(?:model|net|encoder|classifier|copy\()", re.IGNORECASE
 )
 """Something called best is made of something called a model."""
 
@@ -34,7 +34,7 @@ def keeps(data: bytes) -> bool:
 
 AVERAGES = (b"AveragedModel", b"ModelEma", b"EMAModel", b"ExponentialMovingAverage", b"ema_pytorch")
 UPDATES = re.compile(
-    rb"\.mul_\([^()\n]+\)[\s\\]*\.add_\(|\blerp_?\(|_foreach_lerp_\(|\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*|\*\s*\(\s*1(?:\.0?)?\s*-"
+    rb"\.mul_\([^()]{1,160}\)[\s\\]*\.add_\(|\blerp_?\(|_foreach_lerp_\(|\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*|\*\s*\(\s*1(?:\.0?)?\s*-"
 )
 """One tensor is moved towards another by a part of the way."""
 

@@ -17,8 +17,8 @@ RECORD_WORDS = "|".join(("best", *(word.decode() for word in EXTREMES)))
 RECORD = re.compile(RECORD_WORDS)
 """In lower case: what the best value so far is called."""
 
-COMPARED = re.compile(rf"[<>].*(?:{RECORD_WORDS})|(?:{RECORD_WORDS}).*[<>]".encode())
-"""In lower case, in one line: something is compared with a record."""
+COMPARED = re.compile(rf"(?<!-)[<>]=?[^=]{{0,120}}(?:{RECORD_WORDS})|(?:{RECORD_WORDS})[^=]{{0,120}}[<>]".encode())
+"""In lower case: something is compared with a record."""
 
 KEEPING = (
     b"save", b"Save", b"dump", b"state_dict", b"deepcopy", b"heckpoint", b"ckpt", b"snapshot", b"patience", b"early",
@@ -33,7 +33,7 @@ PLATEAU = b"ReduceLROnPlateau"
 STEPPED = re.compile(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.step\(\s*[\w\-]")
 """A scheduler is given a number."""
 
-NEWEST = re.compile(rb"save\w*\([^\n]*best|filename\s*=\s*f?[\"'][^\"'\n]*best")
+NEWEST = re.compile(rb"save\w*\((?s:.{0,200}?)best|filename\s*=\s*f?[\"'][^\"'\n]*best")
 """In lower case: something is saved under a name that says best."""
 
 
@@ -68,8 +68,7 @@ def chooses(data: bytes) -> bool:
     """Whether a text compares with a record where something is kept or waited for."""
     if not holds(data, (*BESTS, *EXTREMES)) or not holds(data, KEEPING):
         return False
-    compared = (line.lower() for line in data.splitlines() if b"<" in line or b">" in line)
-    return any(COMPARED.search(line) for line in compared)
+    return COMPARED.search(data.lower()) is not None
 
 
 def _newest(data: bytes) -> bool:

@@ -67,16 +67,16 @@ TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
 CUTS = (
-    rb"\.\.\.\s*,\s*:[^\]\n:,]+\]",
-    rb"(?:logit|score|pred|prob)\w*\[[^\]\n]*,\s*:[^\]\n:,]+\]",
-    rb":\]\s*=[^=\n]*(?:inf|finfo|-\s*1e\d|NEG)",
+    rb"\.\.\.\s*,\s*:[^\]:,]+[,\s]*\]",
+    rb"(?:logit|score|pred|prob)\w*\[[^\]]{0,160}?,\s*:[^\]:,]+[,\s]*\]",
+    rb":[,\s]*\]\s*=[^=]{0,160}?(?:inf|finfo|-\s*1e\d|NEG)",
 )
-"""In one line: scores whose last part ends somewhere, ``[..., :stop]``, or is shut out, ``[..., stop:] = -inf``."""
+"""Scores whose last part ends somewhere, ``[..., :stop]``, or is shut out, ``[..., stop:] = -inf``."""
 
 PREDICTS = (b"argmax", b"multinomial", b"softmax", b"Categorical", b"topk", b"cross_entropy")
 """What is done with logits."""
 
-DIVIDED = rb"/[\s\\(]*(?:torch\.sum\(|[^\n]*\.sum\(\))"
+DIVIDED = rb"/[\s\\(]*(?:torch\.sum\(|(?s:.{0,160}?)\.sum\(\))"
 """A division by the sum of something."""
 
 SELECTED = rb"\]\s*\.mean\(\)"
@@ -86,8 +86,8 @@ TAKING = (b"one_hot", b".gather(", b".index_select(", b".scatter")
 REFUSING = rb"\bone_hot\b|\.(?:gather|index_select|scatter_?|scatter_add_?)\("
 """What takes an index and refuses a negative one."""
 
-INDEXED = rb"[\w\])]\[(?:[^\[\]\n]*,)?\s*[\w.]*(?:label|target|tgt)\w*\]"
-"""In one line: a subscript by something that is named like a target."""
+INDEXED = rb"[\w\])]\[(?:[^\[\]]{0,160},)?\s*[\w.]*(?:label|target|tgt)\w*[,\s]*\]"
+"""A subscript by something that is named like a target."""
 
 
 COLLATOR = spelled((transformers.COLLATOR, transformers.COMPLETIONS))

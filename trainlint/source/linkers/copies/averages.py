@@ -35,7 +35,7 @@ MOVES = frozenset({"eval", "train", "requires_grad_", "cuda", "cpu", "clone", "d
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The updates of averages, and the constructions of a library's."""
-    if not averages("\n".join(module.rows).encode()):
+    if not averages(module.text.encode()):
         return
     for node, _ in named(module, known_averages.WORDS.__contains__):
         call = call_of(module, node)

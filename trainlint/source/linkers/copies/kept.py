@@ -35,7 +35,7 @@ DEEPEST = 2
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that may put weights aside: what hands them out is followed to where it is kept."""
-    text = "\n".join(module.rows).encode()
+    text = module.text.encode()
     if not keeps(text):
         return
     found: dict[ast.AST, Site] = {}

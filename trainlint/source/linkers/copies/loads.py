@@ -64,7 +64,7 @@ def _may_load(world: World, module: Module) -> bool:
             and not any(keyword.arg in (None, *QUANTISING) for keyword in call.keywords)
             for call in module.calls
         )
-        known = open_ones and not module.is_test and not PARTLY.search("\n".join(module.rows))
+        known = open_ones and not module.is_test and not PARTLY.search(module.text)
         version = declared(world.workspace, "transformers", module.path) if known else None
         auto = any(each.value == "auto" for each in _texts(module)) if known else False
         known = module.kept["may load"] = known and (auto or version is None or version.may_be(FIFTH))
@@ -156,7 +156,7 @@ def _is_of_library(world: World, cls: Class) -> bool:
 def _is_kept_apart(world: World, site: Site, load: Load, model: Thing, frame: Frame) -> bool:
     """Whether the weights are not trained in whole as they were loaded: a cast, an adapter, a copy in float32."""
     files = {site.module, load.module}
-    if any(PARTLY.search("\n".join(module.rows)) for module in files):
+    if any(PARTLY.search(module.text) for module in files):
         return True
     if any(keyword.arg == "peft_config" for keyword in site.call.keywords):
         return True

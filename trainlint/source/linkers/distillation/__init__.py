@@ -1,5 +1,9 @@
 """How a student is matched to a teacher: by which loss, in which mode, from which start."""
 
+from trainlint.source.linkers.distillation import divergences, inputs
 from trainlint.source.linkers.linker import Linker
 
-LINKERS: tuple[Linker, ...] = ()
+LINKERS = (
+    Linker("judging how a divergence is reduced", divergences.sites, divergences.facts),
+    Linker("judging what a divergence is given", divergences.sites, inputs.facts),
+)

@@ -1,5 +1,10 @@
 """Lines that do not do what they say: results thrown away, switches that switch nothing."""
 
+from trainlint.source.linkers.effects import attention, freezing, results
 from trainlint.source.linkers.linker import Linker
 
-LINKERS: tuple[Linker, ...] = ()
+LINKERS = (
+    Linker("judging a result that nothing takes", results.sites, results.facts),
+    Linker("judging the dropout of fused attention", attention.sites, attention.facts),
+    Linker("judging a switch of gradients", freezing.sites, freezing.facts),
+)

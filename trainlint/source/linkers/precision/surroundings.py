@@ -67,7 +67,7 @@ def _modules(world: World, site: Site, frame: Frame) -> Iterator[Module]:
 def _speaks_of_deepspeed(module: Module) -> bool:
     known = module.kept.get("speaks of DeepSpeed")
     if not isinstance(known, bool):
-        known = module.kept["speaks of DeepSpeed"] = any("deepspeed" in row.lower() for row in module.rows)
+        known = module.kept["speaks of DeepSpeed"] = "deepspeed" in module.text.lower()
     return known
 
 

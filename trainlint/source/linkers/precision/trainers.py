@@ -24,7 +24,7 @@ PARAMETERS = ("model", "args")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of what is named a trainer, in files that give it data."""
-    text = "\n".join(module.rows)
+    text = module.text
     if "train_dataset" not in text and "**" not in text:
         return
     for node, word in named(module, lambda name: name.endswith("Trainer")):

@@ -11,7 +11,7 @@ from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.source.binding import argument, arguments
-from trainlint.source.linkers.selection.callbacks import UNSAID, metric_named, text_of
+from trainlint.source.linkers.selection.callbacks import UNSAID, metric_named, option, text_of
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
 from trainlint.source.names import statement
@@ -138,8 +138,10 @@ def _selection(
         assert isinstance(thunk, Thunk), "a name was passed"
         what = metric_named(world, thunk, name)
         wins, because = _direction(world, site, options[GREATER], str(name.value))
-    cure = f"pass greater_is_better={wins is not Better.HIGHER}"
-    chosen = replace(chosen, measured=what, wins=wins, because=because, cure=cure, is_named=place != site.span)
+    other = str(wins is not Better.HIGHER)
+    decided = option(site.call, site.span, GREATER, options[GREATER], other)
+    cure, is_named = f"pass {GREATER}={other}", place != site.span
+    chosen = replace(chosen, measured=what, wins=wins, because=because, cure=cure, is_named=is_named, decided=decided)
     if isinstance(what, Measured) and what.is_loss and wins is Better.LOWER:
         chosen = replace(chosen, metrics=_metrics(world, site), endings=endings(world, around(world, [site.module])))
     yield chosen

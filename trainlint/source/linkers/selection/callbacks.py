@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trainlint.facts import Fact, Measured, NewestBest, Purpose, Selection
+from trainlint.facts import Fact, Measured, NewestBest, Option, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.knowledge.signature import Signature
@@ -15,24 +15,39 @@ from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
 from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
+from trainlint.source.names import binds, following, reads
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, External, Function, Opaque, Thunk
 from trainlint.source.world import World
+from trainlint.span import Span
 from trainlint.value import Better, Integer, Step, Unknown
 
 LIGHTNING = {known.last: known for known in checkpoints.LIGHTNING_CALLBACKS}
 WORDS = {*LIGHTNING, checkpoints.TRACKERS.last, *(known.last for known in checkpoints.IGNITE.values())}
 MODES = {"min": Better.LOWER, "max": Better.HIGHER}
-OTHER_MODE = {Better.LOWER: 'mode="min"', Better.HIGHER: 'mode="max"'}
+MODE_OF = {better: f'"{mode}"' for mode, better in MODES.items()}
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make a callback which chooses."""
     for node, _ in named(module, WORDS.__contains__):
         call = call_of(module, node)
-        if call is not None:
+        if call is not None and not _is_replaced(module, call):
             yield Site(call, module)
+
+
+def _is_replaced(module: Module, call: ast.Call) -> bool:
+    """Whether the name that is given a callback gets another value before anything reads it."""
+    made = module.parents.get(call)
+    match made:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            for later in following(module.parents[made], made):
+                if reads(later, name):
+                    return False
+                if isinstance(later, ast.Assign) and name in binds(module, later):
+                    return True
+    return False
 
 
 def facts(world: World, site: Site) -> Iterator[Fact]:
@@ -92,9 +107,29 @@ def _lightning(world: World, site: Site, known: Signature, given: Arguments) -> 
     if _keeps_nothing(world, given):
         return
     chosen = replace(chosen, measured=what, wins=wins, because=because, cure=cure)
+    if isinstance(wins, Better):
+        position = known.parameters.index("mode") if "mode" in known.parameters else None
+        decided = option(site.call, site.span, "mode", _mode_given(known, given), MODE_OF[wins.other], position)
+        chosen = replace(chosen, decided=decided)
     if purpose is Purpose.KEEP and isinstance(what, Measured):
         chosen = _in_company(world, site, chosen, what, given)
     yield chosen
+
+
+def option(
+    call: ast.Call, where: Span, name: str, given: Thunk | Unknown | None, other: str, position: int | None = None
+) -> Option | None:
+    """The argument that decides which value wins, and how the call says the other way; None where ``**`` hides it."""
+    named = {each.arg for each in call.keywords}
+    if isinstance(given, Unknown) or (None in named and name not in named):
+        return None
+    return Option(where, name, other, position, given is None or _is_spelled_out(call, given))
+
+
+def _is_spelled_out(call: ast.Call, given: Thunk) -> bool:
+    """Whether a call itself says what it is given."""
+    spelled = (*call.args, *(each.value for each in call.keywords))
+    return isinstance(given.node, ast.Constant) and given.node in spelled
 
 
 UNSAID = Unknown("nothing says what is compared")
@@ -112,11 +147,15 @@ def _number(world: World, given: Arguments, name: str) -> int | None:
     return thing.number if isinstance(thing, Integer) else None
 
 
+def _mode_given(known: Signature, given: Arguments) -> Thunk | Unknown | None:
+    return given.keywords.get("mode") or argument(given, known.parameters, "mode")
+
+
 def _mode(
     world: World, site: Site, known: Signature, given: Arguments, name: str
 ) -> tuple[Better | Unknown, tuple[Step, ...], str]:
     """Which value wins, how that is known, and what turns it round."""
-    thunk = given.keywords.get("mode") or argument(given, known.parameters, "mode")
+    thunk = _mode_given(known, given)
     mode = text_of(world, thunk)
     if isinstance(mode, Unknown):
         return mode, (), ""
@@ -135,7 +174,7 @@ def _mode(
 
 
 def _cure(wins: Better | Unknown) -> str:
-    return f"pass {OTHER_MODE[wins.other]}" if isinstance(wins, Better) else ""
+    return f"pass mode={MODE_OF[wins.other]}" if isinstance(wins, Better) else ""
 
 
 def _in_company(world: World, site: Site, chosen: Selection, what: Measured, given: Arguments) -> Selection:

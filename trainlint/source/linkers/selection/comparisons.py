@@ -10,7 +10,7 @@ from dataclasses import replace
 from trainlint.facts import Fact, Purpose, Selection
 from trainlint.source import callers
 from trainlint.source.linkers.copies.rounds import is_anew
-from trainlint.source.linkers.selection import beside, saves
+from trainlint.source.linkers.selection import beside, saves, turning
 from trainlint.source.linkers.selection.choices import Choice, choice, choices
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.learned import holds_out, learned
@@ -52,7 +52,7 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The comparisons with a record by which weights are kept or training is stopped."""
-    if chooses("\n".join(module.rows).encode()):
+    if chooses(module.text.encode()):
         for each in choices(module):
             if _purpose(module, each) is not None:
                 yield Site(each.compare, module)
@@ -108,6 +108,7 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         wins=wins.other if reading.falls else wins,
         because=(module.step(statement(module, each.compare)),),
         cure="turn the comparison round",
+        decided=turning.sign(module, each) if not reading.falls and _handed(chain, site) == site.span else None,
     )
     yield _in_company(world, each, known, chain, module) if purpose is Purpose.KEEP else known
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.source.binding import argument
-from trainlint.source.linkers.selection.callbacks import MODES, OTHER_MODE, UNSAID, metric_named, text_of
+from trainlint.source.linkers.selection.callbacks import MODE_OF, MODES, UNSAID, metric_named, option, text_of
 from trainlint.source.linkers.selection.measures import decided, measured, readings, spelled
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.summary import Module
@@ -27,7 +28,7 @@ HOLDERS = ("scheduler", "lr_scheduler")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that give a scheduler a number with a telling name, and dictionaries that name one for Lightning."""
-    rows = "\n".join(module.rows).lower()
+    rows = module.text.lower()
     if not any(word in rows for word in ("sched", "plateau", "lr_")):
         return
     for node in module.loads.get("step", ()):
@@ -108,9 +109,13 @@ def _selection(world: World, site: Site, made: Built, what: Measured | Unknown, 
     else:
         wins = MODES.get(str(mode.value), Unknown(f"mode is {mode.value}"))
     known = wins.other if sign < 0 and isinstance(wins, Better) else wins
-    cure = f"pass {OTHER_MODE[wins.other]}" if isinstance(wins, Better) else ""
+    cure = f"pass mode={MODE_OF[wins.other]}" if isinstance(wins, Better) else ""
     who = checkpoints.PLATEAU.last
-    return Selection(place, place, place, (), (), who, Purpose.SLOW, what, known, because, cure)
+    chosen = Selection(place, place, place, (), (), who, Purpose.SLOW, what, known, because, cure)
+    if not isinstance(wins, Better) or not isinstance(made.node, ast.Call):
+        return chosen
+    position = checkpoints.PLATEAU.parameters.index("mode")
+    return replace(chosen, decided=option(made.node, place, "mode", thunk, MODE_OF[wins.other], position))
 
 
 def _place(made: Built) -> Span | None:

@@ -20,6 +20,7 @@ MOST_CUT = 4
 """A layer wider by more than this was padded or is shared out among heads; nobody added these classes one by one."""
 
 PLACES = re.compile("|".join(cut.decode() for cut in CUTS))
+SCORES = re.compile(r"logit|score|pred|prob")
 LOW = re.compile(r"-.*\binf\b|\binf\b.*-|-\s*1e\d|finfo|NEG_INF", re.IGNORECASE)
 """What a class is set to so that it is never chosen."""
 
@@ -31,7 +32,7 @@ OF_HIDDEN = re.compile(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The subscripts that end before a class, in files that predict one."""
     words = (word.decode() for word in PREDICTS)
-    if not any(word in module.loads for word in words) or not any(map(PLACES.search, module.rows)):
+    if not any(word in module.loads for word in words) or not PLACES.search(module.text):
         return
     for node in module.parents:
         if isinstance(node, ast.Subscript) and _end(module, node) is not None:
@@ -40,11 +41,10 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 
 def _end(module: Module, node: ast.Subscript) -> ast.expr | None:
     """Where the classes that are kept end: ``[..., :end]``, or ``[..., end:] = -inf`` that is written every time."""
-    if not PLACES.search(" ".join(module.rows[node.lineno - 1 : node.end_lineno])):
-        return None
     match node.ctx, node.slice:
         case ast.Load(), ast.Tuple(elts=[*before, ast.Slice(lower=None, upper=ast.expr() as end, step=None)]):
-            return end if _is_whole(before) and _may_count(end) else None
+            is_score = _is_open(before) or SCORES.search((dotted(node.value) or "").rpartition(".")[2])
+            return end if is_score and _is_whole(before) and _may_count(end) else None
         case ast.Store(), ast.Tuple(elts=[*before, ast.Slice(lower=ast.expr() as end, upper=None, step=None)]):
             return end if _is_whole(before) and _is_always_low(module, node) else None
     return None
@@ -60,9 +60,14 @@ def _may_count(end: ast.expr) -> bool:
 
 def _is_whole(before: list[ast.expr]) -> bool:
     """Whether nothing but the last dimension is cut."""
-    if any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in before):
+    if _is_open(before):
         return True
     return bool(before) and all(not isinstance(each, ast.Slice) or not (each.lower or each.upper) for each in before)
+
+
+def _is_open(before: list[ast.expr]) -> bool:
+    """``...`` stands for every other dimension."""
+    return any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in before)
 
 
 def _is_always_low(module: Module, node: ast.Subscript) -> bool:

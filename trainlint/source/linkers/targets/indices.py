@@ -28,6 +28,7 @@ ANSWERS = re.compile(r"label|target|tgt|tag|answer|truth|gold|cls|class|\by\b", 
 """What targets are called."""
 
 PLACES = re.compile(INDEXED.decode())
+TARGETS = re.compile("label|target|tgt")
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
@@ -36,7 +37,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
         call = call_of(module, node)
         if call is not None and (word == "one_hot" or isinstance(node, ast.Attribute)) and _is_by_answers(call):
             yield Site(call, module)
-    if any(map(PLACES.search, module.rows)):
+    if PLACES.search(module.text):
         for each in module.parents:
             if isinstance(each, ast.Subscript) and _index(module, each) is not None:
                 yield Site(each, module)
@@ -52,10 +53,9 @@ def _is_by_answers(call: ast.Call) -> bool:
 
 def _index(module: Module, node: ast.Subscript) -> ast.expr | None:
     """What a subscript looks up with, if it is named like a target."""
-    text = " ".join(module.rows[node.lineno - 1 : node.end_lineno])
     index = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
     is_name = isinstance(node.ctx, ast.Load) and isinstance(index, ast.Name | ast.Attribute)
-    return index if is_name and PLACES.search(text) else None
+    return index if is_name and TARGETS.search(dotted(index) or "") else None
 
 
 def facts(world: World, site: Site) -> Iterator[SentinelIndex]:

@@ -89,7 +89,7 @@ def is_vocabulary(table: Table) -> bool:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where a file that predicts looks something up, by a number that it computes, in what the file itself names."""
-    if not predicts("\n".join(module.rows).encode()):
+    if not predicts(module.text.encode()):
         return
     for node in module.parents:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_lookup(module, node):

@@ -30,7 +30,7 @@ CHECKS = frozenset({"isnan", "isfinite", "nan_to_num", "isinf"})
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Divisions by the sum of a mask, and means of what a mask selects."""
-    text = "\n".join(module.rows)
+    text = module.text
     divides, selects = DIVISIONS.search(text), SELECTIONS.search(text)
     for node in module.parents if divides or selects else ():
         mask = _mask(node) if isinstance(node, ast.BinOp | ast.Call) else None

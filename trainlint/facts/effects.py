@@ -1,0 +1,107 @@
+"""Lines that do not do what they say: results that nobody takes, switches that switch nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from trainlint.facts.fact import Fact, Unjudged
+from trainlint.value import Real, Step, Unknown
+
+
+@dataclass(frozen=True)
+class DiscardedResult(Fact):
+    """A call that makes a new tensor and changes none, standing alone: what it makes is lost.
+
+    ``operation`` is what is called, ``tensor`` what it is applied to as the code spells it. ``proof`` is the line by
+    which that is a tensor; None where the function takes nothing else. ``in_place`` is the operation that would change
+    the tensor itself; empty where there is none.
+    """
+
+    operation: str
+    tensor: str
+    proof: Step | Unknown | None
+    in_place: str
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        if isinstance(self.proof, Unknown):
+            yield Unjudged(self.call, "is this a tensor", self.proof)
+
+
+@dataclass(frozen=True)
+class AttentionDropout(Fact):
+    """The dropout that fused attention is told to apply, in a module that does not ask for its mode.
+
+    ``given`` is the rate as the code spells it, ``rate`` its value; ``module`` is the name of the module in its own
+    method, ``attention`` the line that applies it.
+    """
+
+    given: str
+    rate: Real | Unknown
+    module: str
+    attention: Step
+
+
+@dataclass(frozen=True)
+class EpochSampler(Fact):
+    """A sampler that shuffles by the number of the epoch and is never told it, in front of a loop over epochs.
+
+    ``sampler`` is how the code makes it, ``epochs`` the line of the loop, ``trained`` the line in it that trains.
+    """
+
+    sampler: str
+    epochs: Step
+    trained: Step
+
+
+@dataclass(frozen=True)
+class UnsharedLoader(Fact):
+    """A loader that hands the same data to every process of a training that several processes share.
+
+    ``loader`` is its name, ``shared`` the line that shares the gradients, ``trained`` the loop over the loader.
+    """
+
+    loader: str
+    shared: Step
+    trained: Step
+
+
+class Unfrozen(Enum):
+    """Why a write to a switch of gradients switches nothing."""
+
+    MODULE = "a module has no such switch: its parameters have"
+    MISSPELLED = "the switch has another name"
+
+
+@dataclass(frozen=True)
+class FreezingWrite(Fact):
+    """A write to an attribute that freezes nothing, ``holder.attribute = value`` as the code spells it.
+
+    ``proof`` is the line by which the holder is a module, or a parameter, ``why`` what is wrong with the attribute.
+    ``is_module`` says that it is a module.
+    """
+
+    holder: str
+    attribute: str
+    value: str
+    proof: Step | Unknown
+    why: Unfrozen
+    is_module: bool
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        if isinstance(self.proof, Unknown):
+            yield Unjudged(self.call, "is this a module", self.proof)
+
+
+@dataclass(frozen=True)
+class NewTokens(Fact):
+    """An adapter over a model whose embeddings grew for new tokens, and that trains no embedding.
+
+    ``adapter`` is how the code makes it, ``added`` the line that adds the tokens, ``resized`` the line that makes
+    room for them.
+    """
+
+    adapter: str
+    added: Step
+    resized: Step
