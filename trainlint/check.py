@@ -179,7 +179,7 @@ def judge(
         failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
         lines={path: text(path).lines for finding in reported for path in _shown(finding)},
-        identities=_identities(findings, asked, _surroundings(scope, text)),
+        identities=_identities(findings, asked, surroundings(scope, text)),
     )
 
 
@@ -287,7 +287,7 @@ def _looked_for(
     if any(isinstance(fact, Unreadable | Crash) for fact in known.facts):
         return None
     left_out = {rule.code for rule in rules} - {rule.code for rule in chosen(rules, scope.settings.selections)}
-    around = _surroundings(scope, text)
+    around = surroundings(scope, text)
     unjudged = {(each.where.path, around.within(each.where), around.text(each.where)) for each in report.unjudged}
 
     def looked_for(path: str, identity: Identity) -> bool:
@@ -344,7 +344,7 @@ def _identities(
     return identities((finding for finding in findings if finding.where.path in files), around)
 
 
-def _surroundings(scope: Scope, text: Callable[[str], Text]) -> Surroundings:
+def surroundings(scope: Scope, text: Callable[[str], Text]) -> Surroundings:
     around = cache(lambda path, cell: definitions(text(path).code.get(cell, "")))
 
     def within(span: Span) -> str:

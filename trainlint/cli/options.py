@@ -149,6 +149,26 @@ RESOLVE = Command(
     "trainlint.cli.resolve",
 )
 
+DIFF = Command(
+    "diff",
+    "Show what changed in value since a git revision: heads, sentinels, formats, verdicts; 1 if findings are new.",
+    "revision",
+    "REVISION [PATHS]: a revision, then files and folders.",
+    (
+        Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json|markdown"),
+        *(
+            option
+            for option in CHECK.options
+            if option.name
+            in {
+                *("select", "ignore", "extend-select", "extend-ignore", "fail-on", "color", "exclude"),
+                *("extend-exclude", "define", "config", "isolated", "jobs"),
+            }
+        ),
+    ),
+    "trainlint.cli.diff",
+)
+
 DEMO = Command(
     "demo",
     "Watch a rule's bug and its cure on this machine, side by side, in seconds. Needs torch.",
@@ -163,7 +183,7 @@ DEMO = Command(
 
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, VERSION)}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
