@@ -58,7 +58,7 @@ def freezes_nothing(write: FreezingWrite) -> Iterator[Finding]:
     yield Finding(
         write.argument,
         f"{write.holder}.{write.attribute} = {write.value} freezes nothing: {_why(write)}",
-        f"{_what(write)} on being trained",
+        f"{_what(write)} a gradient with every step, and the optimizer that holds it trains on",
         (write.proof,),
         f"call {call}",
         fix=Fix(Applicability.SAFE, "Freeze the parameters", (Replace(write.argument, call),)),
@@ -72,4 +72,4 @@ def _why(write: FreezingWrite) -> str:
 
 
 def _what(write: FreezingWrite) -> str:
-    return f"the parameters of {write.holder} go" if write.is_module else f"{write.holder} goes"
+    return f"each parameter of {write.holder} still gets" if write.is_module else f"{write.holder} still gets"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from trainlint import config
-from trainlint.check import Request
 from trainlint.cli import UsageError
-from trainlint.cli.check import COLOURS, choice, jobs, layers, paths_of, write
+from trainlint.cli.check import layers, requested
 from trainlint.cli.options import Said
+from trainlint.cli.output import COLOURS, choice, write
 from trainlint.config import ConfigError
 from trainlint.difference import difference
 from trainlint.report.difference import as_json, as_markdown, as_text
@@ -32,8 +32,7 @@ def run(arguments: tuple[str, ...], said: Said) -> int:
         given = tuple(layers(own, folder))
         here = config.nearest(folder) if "isolated" not in said else None
         settings = config.settings((*((here,) if here else ()), *given))
-        request = Request(paths_of(tuple(paths), said, settings.src), folder, given, "isolated" in said, jobs(said))
-        found = difference(revision, request)
+        found = difference(revision, requested(tuple(paths), said, given, settings.src))
     except (ConfigError, UnknownSelector, NoRevision) as error:
         raise UsageError(str(error)) from error
     if form == "text":

@@ -9,13 +9,14 @@ from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
-    EpochSampler,
     FreezingWrite,
     NewTokens,
+    Repetition,
+    SharedData,
     Unfrozen,
-    UnsharedLoader,
 )
-from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.fact import Fact, Facts, Option, Unjudged
+from trainlint.facts.loop import Accumulation, Grouping, StuckEval
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -26,8 +27,8 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
-from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
+from trainlint.facts.runs import ClassCoverage, ZeroSignal
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -57,6 +58,7 @@ from trainlint.facts.targets import (
 from trainlint.facts.tool import Crash, Flaw, InvalidSuppression, Unreadable, UnusedSuppression
 
 __all__ = [
+    "Accumulation",
     "Accumulator",
     "Activation",
     "Alias",
@@ -73,13 +75,13 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
-    "EpochSampler",
     "Fact",
     "Facts",
     "Fill",
     "Flaw",
     "Form",
     "FreezingWrite",
+    "Grouping",
     "Ids",
     "InvalidSuppression",
     "Job",
@@ -101,10 +103,12 @@ __all__ = [
     "Purpose",
     "Reduction",
     "Relabelling",
+    "Repetition",
     "ReservedClass",
     "Selection",
     "SentinelIndex",
     "Service",
+    "SharedData",
     "Sharing",
     "Sign",
     "Spelling",
@@ -115,7 +119,6 @@ __all__ = [
     "Unfrozen",
     "Unjudged",
     "Unreadable",
-    "UnsharedLoader",
     "UnusedSentinel",
     "UnusedSuppression",
     "WeightAverage",

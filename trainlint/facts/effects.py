@@ -43,28 +43,26 @@ class AttentionDropout(Fact):
     attention: Step
 
 
-@dataclass(frozen=True)
-class EpochSampler(Fact):
-    """A sampler that shuffles by the number of the epoch and is never told it, in front of a loop over epochs.
+class Repetition(Enum):
+    """What the processes of a distributed training see again and again."""
 
-    ``sampler`` is how the code makes it, ``epochs`` the line of the loop, ``trained`` the line in it that trains.
-    """
-
-    sampler: str
-    epochs: Step
-    trained: Step
+    ORDER = "every epoch has the order of the first"
+    DATA = "every process reads all of the data"
 
 
 @dataclass(frozen=True)
-class UnsharedLoader(Fact):
-    """A loader that hands the same data to every process of a training that several processes share.
+class SharedData(Fact):
+    """Data of a distributed training that repeat: what was ``made`` is a sampler, or a loader without one.
 
-    ``loader`` is its name, ``shared`` the line that shares the gradients, ``trained`` the loop over the loader.
+    ``looped`` is the loop, over epochs or over the loader, ``trained`` the line in it that trains, ``shared`` the line
+    that shares the gradients of a loader without a sampler.
     """
 
-    loader: str
-    shared: Step
+    made: str
+    repeats: Repetition
+    looped: Step
     trained: Step
+    shared: Step | None = None
 
 
 class Unfrozen(Enum):

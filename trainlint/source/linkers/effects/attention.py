@@ -34,6 +34,9 @@ DEEPEST = 5
 ASKS = re.compile(r"train|eval|infer|deterministic|mode", re.IGNORECASE)
 """What a test says that asks how the module is used."""
 
+NOTHING = re.compile(r"drop\w*(?:\.p)? (?:==|<=) 0|not [\w.]*drop", re.IGNORECASE)
+"""A test that holds only where nothing is dropped."""
+
 MAKING = frozenset({"__init__", "__post_init__", "__new__"})
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -101,22 +104,26 @@ def _ungated(world: World, rate: _Rate, use: ast.AST, depth: int) -> _Rate | Non
 
 
 def _is_asked(module: Module, node: ast.AST) -> bool:
-    """Whether a test in the function decides by the mode whether a line runs."""
+    """Whether a test in the function decides by the mode, or by a rate of zero, whether a line runs."""
     scope, child, holder = module.scope(node), node, module.parents.get(node)
     while holder is not None and child is not scope:
-        if isinstance(holder, ast.If | ast.IfExp) and child is not holder.test and _asks(holder.test):
+        if isinstance(holder, ast.If | ast.IfExp) and child is not holder.test and _asks(module, holder.test):
             return True
         for field in ("body", "orelse"):
             block = getattr(holder, field, None)
             earlier = block[: block.index(child)] if isinstance(block, list) and child in block else []
-            if any(isinstance(each, ast.If) and leaves(each.body) and _asks(each.test) for each in earlier):
+            if any(isinstance(each, ast.If) and leaves(each.body) and _asks(module, each.test) for each in earlier):
                 return True
         child, holder = holder, module.parents.get(holder)
     return False
 
 
-def _asks(test: ast.expr) -> bool:
-    return ASKS.search(ast.unparse(test)) is not None
+def _asks(module: Module, test: ast.expr) -> bool:
+    """Whether a test asks for the mode, or for a rate of zero, itself or by what its switches were set to."""
+    switches = [each.attr for each in ast.walk(test) if isinstance(each, ast.Attribute)]
+    written = (statement for each in switches for _, statement in attribute_writes(module).get(each, ()))
+    texts = [ast.unparse(test), *map(ast.unparse, written)]
+    return any(ASKS.search(text) or NOTHING.search(text) for text in texts)
 
 
 def _local(world: World, rate: _Rate, name: str, depth: int) -> _Rate | None:

@@ -63,7 +63,7 @@ def facts(world: World, site: Site) -> Iterator[FreezingWrite]:
         return
     module = proofs.module(world, target.value, frame)
     if target.attr in MISSPELLED:
-        proof = module or proofs.tensor(world, target.value, frame)
+        proof = module or proofs.parameter(world, target.value, frame)
         if proof is not None:
             yield _written(site, target, proof, module is not None)
     elif module is not None:

@@ -262,6 +262,20 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
+def parameter(world: World, node: ast.expr, frame: Frame) -> Step | None:
+    """The line by which an expression is a parameter of a module, which is trained unless it is told not to be."""
+    home = _home(world, node, frame) if isinstance(node, ast.Name) else None
+    match home.binding.node if home is not None and home.binding is not None else node:
+        case ast.For(target=target, iter=over) as loop if home is not None:
+            is_one = _runs_over(target, over, last(node), MANY[:1], MANY_NAMED[:1])
+            return home.frame.step(loop) if is_one else None
+        case ast.Assign(value=ast.Call(func=func) as made) if home is not None and last(func) == "Parameter":
+            return home.frame.step(made)
+        case ast.Attribute(value=holder, attr="weight" | "bias"):
+            return module(world, holder, frame)
+    return None
+
+
 def module(world: World, node: ast.expr, frame: Frame) -> Step | None:
     """The line by which an expression is a module."""
     if isinstance(node, ast.Name) and (home := _home(world, node, frame)) is not None and home.binding is not None:

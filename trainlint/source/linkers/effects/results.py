@@ -126,10 +126,19 @@ def facts(world: World, site: Site) -> Iterator[DiscardedResult]:
     if not isinstance(place, PLACES) or (last(call.func) == "type" and not call.args) or _is_dead(site, place):
         return
     proof = None if name else proofs.tensor(world, place, frame)
+    if proof is not None and _is_so_already(call, proof):
+        return
     if name or proof is not None:
         yield _discarded(site, place, proof, _in_place(name, last(call.func)))
     elif last(call.func) not in ELSEWHERE and _is_open(world, place, frame):
         yield _discarded(site, place, Unknown(f"what {ast.unparse(place)} is, is not known", ast.unparse(place)), "")
+
+
+def _is_so_already(call: ast.Call, proof: Step) -> bool:
+    """``x.to(dtype)`` of a tensor that was made with this format, or on this device: it changes nothing anyway."""
+    return last(call.func) == "to" and all(
+        any(f"{name}={ast.unparse(given)}" in proof.text for name in ("dtype", "device")) for given in call.args
+    )
 
 
 def _function(world: World, call: ast.Call, frame: Frame) -> str:
