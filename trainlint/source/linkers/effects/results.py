@@ -18,7 +18,7 @@ from trainlint.source.linkers.effects.projects import trains
 from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.names import holds, is_local
 from trainlint.source.sift.effects import ALONE, WORDS, discards
-from trainlint.source.summary import Module, last
+from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import External, Frame, Opaque, Tensor
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
