@@ -101,7 +101,7 @@ def test_a_mistyped_command_is_recognised(project: Path) -> None:
         (("--ignore=sentinel-colision",), "command line: unknown rule 'sentinel-colision'"),
         (("--fail-on", "eror"), "fail-on must be one of error, warning, note, never, not 'eror'; did you mean error?"),
         (("--color", "sometimes"), "--color must be one of auto, always, never, not 'sometimes'"),
-        (("--output-format", "jsno"), "one of full, concise, json, not 'jsno'; did you mean json?"),
+        (("--output-format", "jsno"), "rdjson, markdown, not 'jsno'; did you mean json?"),
         (("--output-format", "json:none/there.json"), "none/there.json: No such file or directory"),
         (("--define", "n"), "--define n: expected NAME=VALUE"),
         (("--define", "n=x"), "--define n=x: expected a whole number after ="),

@@ -34,7 +34,7 @@ BY_HAND = "# by hand: "
 ONLY_A_RUN = {rule.code for rule in installed().values() if rule.wants in ONLY_RUNS}
 """Marks of these are for the probe alone."""
 
-BOTH = {"TL101", "TL102", "TL103", "TL301", "TL303", "TL306"}
+BOTH = {"TL101", "TL102", "TL103", "TL301", "TL303", "TL306", "TL507"}
 """What reading and a run both judge."""
 
 OPEN = {"does the loss skip a class", "the format of the weights that are trained"}

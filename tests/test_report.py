@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,8 +69,8 @@ def report(root: Path, *findings: Finding) -> Report:
     )
 
 
-def plain(lines: object) -> str:
-    return "".join("".join(piece for _, piece in line) + "\n" for line in lines)  # type: ignore[attr-defined]
+def plain(lines: Iterable[text.Line]) -> str:
+    return "".join(text.plain(lines))
 
 
 def test_a_finding_is_told_in_full(tmp_path: Path) -> None:
@@ -173,6 +174,7 @@ def test_the_json_is_complete(tmp_path: Path) -> None:
         "files_checked": 24,
         "files_skipped": [{"filename": "a.ipynb", "reason": "its language is R, not Python"}],
         "summary": {"error": 1, "warning": 0, "note": 0, "suppressed": 0, "baselined": 0},
+        "statistics": [{"code": "TL101", "name": "sentinel-collision", "count": 1}],
         "judged": {
             "losses": {"total": 11, "safe": 7, "flagged": 1, "unjudged": 3},
             "metrics": {"total": 0, "safe": 0, "flagged": 0, "unjudged": 0},
@@ -228,6 +230,8 @@ def test_the_json_is_complete(tmp_path: Path) -> None:
                 "fix": None,
             }
         ],
+        "stale": [],
+        "faults": [],
     }
 
 

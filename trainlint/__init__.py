@@ -12,6 +12,7 @@ if sys.argv[:1] == ["-m"] and not (sys.flags.isolated or getattr(sys.flags, "saf
     del sys.path[0]
 
 from trainlint.facts import (
+    Accumulation,
     Accumulator,
     Activation,
     Alias,
@@ -33,6 +34,7 @@ from trainlint.facts import (
     Fill,
     Form,
     FreezingWrite,
+    Grouping,
     Ids,
     Job,
     KeptWeights,
@@ -112,6 +114,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "END_TEXT_IDS",
+    "Accumulation",
     "Accumulator",
     "Activation",
     "AddImport",
@@ -140,6 +143,7 @@ __all__ = [
     "Fix",
     "Form",
     "FreezingWrite",
+    "Grouping",
     "Ids",
     "Integer",
     "Job",

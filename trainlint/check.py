@@ -44,11 +44,12 @@ from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filenam
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
 from trainlint.source import Project, cells_in, definitions, foreign, observe, read, sites
-from trainlint.source.find import find
+from trainlint.source.find import excluded, find
 from trainlint.source.text import NOTEBOOK, Fault
 from trainlint.span import Span
 
 ABSENT = "no such file or folder"
+LEFT_OUT = "the settings leave it out, and force-exclude holds"
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What tells the top folder of a project that has no settings of its own."""
@@ -70,11 +71,27 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
 
 
 @dataclass(frozen=True)
+class Shard:
+    """One of so many parts, counted from 1, into which the files of a project fall by their names alone."""
+
+    number: int = 1
+    total: int = 1
+
+    def has(self, path: str, root: str) -> bool:
+        """Whether a file of the project in this folder falls into this part."""
+        if self.total == 1:
+            return True
+        from zlib import crc32
+
+        return crc32(os.fsencode(filename(path, root))) % self.total == self.number - 1
+
+
+@dataclass(frozen=True)
 class Request:
     """What to check: paths, settings that weigh more than those found beside the code, and how many processes to use.
 
     ``isolated`` ignores the settings beside the code. ``folder`` is the working directory. ``texts`` are the bytes that
-    files are taken to hold, whatever they hold on the disk.
+    files are taken to hold, whatever they hold on the disk. ``tell`` is told how many of how many files are observed.
     """
 
     paths: tuple[str, ...]
@@ -83,23 +100,45 @@ class Request:
     isolated: bool = False
     jobs: int = 1
     texts: Mapping[str, bytes] = field(default_factory=dict)
+    shard: Shard = Shard()
+    tell: Callable[[int, int], None] | None = None
 
 
 @dataclass(frozen=True)
 class Scope:
-    """One project, the settings that hold for it, and the paths in it that were asked for."""
+    """One project, the settings that hold for it, the paths in it that were asked for, and which part of it is told.
+
+    ``left_out`` are paths that were asked for and that the settings exclude all the same, ``layers`` what the settings
+    are made of.
+    """
 
     root: str
     settings: Settings
     asked: tuple[str, ...]
+    shard: Shard = Shard()
+    left_out: tuple[str, ...] = ()
+    layers: tuple[config.Layer, ...] = ()
 
     def holds(self, path: str) -> bool:
         """Whether a path was asked for."""
         return any(path == asked or path.startswith(os.path.join(asked, "")) for asked in self.asked)
 
+    def tells(self, path: str) -> bool:
+        """Whether what stands in a file belongs to the part that is told."""
+        return self.shard.has(path, self.root)
+
     def touches(self, finding: Finding) -> bool:
         """Whether any place of a finding, its evidence included, was asked for."""
         return any(self.holds(place.path) for place in finding.places())
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a project, those among them that were asked for, and what was left out of those and why."""
+
+    every: tuple[str, ...]
+    asked: tuple[str, ...]
+    skipped: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -155,7 +194,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
     left_out = [rule for rule in known if rule.on and rule not in running]
     unsaid = [finding for finding in lint(facts, [*left_out, *constant_rules]) if finding.code not in constant]
     every = [*findings, *unsaid]
-    asked = [finding for finding in findings if scope.touches(finding)]
+    asked = [finding for finding in findings if scope.touches(finding) and scope.tells(finding.where.path)]
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, text)
     reported = tuple(finding for finding in asked if finding not in quiet)
     crashes = {rule.code for rule in known if rule.wants is Crash}
@@ -164,9 +203,9 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
         suppressed=tuple(finding for finding in asked if finding in quiet),
         unjudged=_unjudged(facts, scope),
         judged={kind: _tally(facts, _about(kind, every, known), constant, kind, scope) for kind in JUDGED},
-        failing=sum(finding.code in constant or _fails(finding, scope.settings) for finding in reported),
+        failing=tuple(each for each in reported if each.code in constant or _fails(each, scope.settings)),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
-        lines={path: text(path).lines for finding in reported for path in _shown(finding)},
+        lines={path: text(path).lines for finding in asked for path in _shown(finding)},
         identities=_identities(findings, asked, _surroundings(scope, text)),
     )
 
@@ -175,6 +214,17 @@ def _shown(finding: Finding) -> set[str]:
     """The files that a report quotes from: where a finding is, and where its fix would write."""
     edits = finding.fix.edits if finding.fix else ()
     return {finding.where.path, *(edit.where.path for edit in edits)}
+
+
+def files(request: Request) -> Files:
+    """The files that a check of the same request would tell of, without reading them."""
+    there = [os.path.normpath(os.path.join(request.folder, path)) for path in request.paths]
+    found = [(scope, files_of(scope)) for scope in scopes(request, filter(os.path.exists, there))]
+    return Files(
+        tuple(path for _, each in found for path in each.every),
+        tuple(path for scope, each in found for path in each.asked if scope.tells(path)),
+        {path: why for _, each in found for path, why in each.skipped.items()},
+    )
 
 
 def root_of(path: str, folder: str) -> str:
@@ -203,7 +253,11 @@ def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
         asked[root].append(path)
         beside[root] = (layer,) if layer else ()
     for root, wanted in asked.items():
-        yield Scope(root, config.settings((*beside[root], *request.layers)), tuple(wanted))
+        layers = config.chain((*beside[root], *request.layers))
+        settings = config.settings(layers)
+        out = [path for path in wanted if settings.force_exclude and excluded(path, root, settings.exclude)]
+        kept = tuple(path for path in wanted if path not in out)
+        yield Scope(root, settings, kept, request.shard, tuple(out), layers)
 
 
 def _outside_packages(folder: str) -> str:
@@ -216,19 +270,31 @@ def _is_top(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS)
 
 
+def files_of(scope: Scope) -> Files:
+    """Find the files of a project, all of them, and say which of them are to be told of."""
+    others = (path for path in scope.asked if path != scope.root)
+    found = find([scope.root, *others] if scope.asked else [], scope.settings.exclude)
+    languages = foreign(found.files)
+    every = tuple(path for path in found.files if path not in languages)
+    skipped = {
+        **{each.path: each.reason for each in found.skipped if scope.holds(each.path)},
+        **_foreign(languages, scope),
+        **dict.fromkeys(scope.left_out, LEFT_OUT),
+    }
+    told = {path: why for path, why in skipped.items() if scope.tells(path)}
+    return Files(every, tuple(path for path in every if scope.holds(path)), told)
+
+
 def seen(scope: Scope, request: Request) -> Seen:
     """Find and observe the project of a scope, whole."""
-    others = (path for path in scope.asked if path != scope.root)
-    found = find([scope.root, *others], scope.settings.exclude)
-    languages = foreign(found.files)
-    files = tuple(path for path in found.files if path not in languages)
-    checked = tuple(path for path in files if scope.holds(path))
-    project = Project(scope.root, files, scope.settings.src, scope.settings.values, request.texts)
+    files = files_of(scope)
+    settings = scope.settings
+    project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
-    wanted = sorted({*sites(project), *(path for path in checked if path in scope.asked)}) if checked else []
-    facts = observe(project, wanted, request.jobs) if wanted else Facts(())
-    skipped = {each.path: each.reason for each in found.skipped if scope.holds(each.path)}
-    return Seen(project, checked, skipped | _foreign(languages, scope), facts)
+    named = (path for path in files.asked if path in scope.asked)
+    wanted = sorted({*sites(project), *named}) if files.asked else []
+    facts = observe(project, wanted, request.jobs, request.tell) if wanted else Facts(())
+    return Seen(project, tuple(path for path in files.asked if scope.tells(path)), files.skipped, facts)
 
 
 def _checked(scope: Scope, request: Request) -> Report:
@@ -246,6 +312,7 @@ def _checked(scope: Scope, request: Request) -> Report:
         skipped=known.skipped,
         faults=(*report.faults, *refused),
         roots=(scope.root,),
+        asked_for=known.facts.asked_for,
     )
 
 
@@ -262,7 +329,7 @@ def _compared(report: Report, known: Seen, rules: Sequence[Rule], scope: Scope, 
         findings=tuple(finding for finding in report.findings if finding not in baselined),
         baselined=tuple(baselined),
         stale=tuple(each for each in gone if looked_for and looked_for(written.located(each), each.identity)),
-        failing=report.failing - sum(_fails(finding, scope.settings) for finding in baselined),
+        failing=tuple(finding for finding in report.failing if finding not in baselined),
     )
 
 
@@ -279,7 +346,8 @@ def _looked_for(
     def looked_for(path: str, identity: Identity) -> bool:
         if identity.code in left_out or (path, identity.within, identity.text) in unjudged:
             return False
-        return scope.holds(path) and (path in known.checked or not os.path.exists(path))
+        here = scope.holds(path) and scope.tells(path)
+        return here and (path in known.checked or not os.path.exists(path))
 
     return looked_for
 
@@ -371,7 +439,8 @@ def _fails(finding: Finding, settings: Settings) -> bool:
 
 def _unjudged(facts: Facts, scope: Scope) -> tuple[Unjudged, ...]:
     """One reason for each question at each place, though several paths may lead there."""
-    every = (each for fact in facts for each in fact.unjudged() if scope.holds(each.where.path))
+    each_open = (each for fact in facts for each in fact.unjudged())
+    every = (each for each in each_open if scope.holds(each.where.path) and scope.tells(each.where.path))
     ordered = sorted(every, key=lambda each: (each.where, each.question, each.why.reason))
     first = {(each.where, each.question): each for each in reversed(ordered)}
     return tuple(reversed(first.values()))
@@ -398,10 +467,11 @@ def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: 
         elif finding.severity.rank <= least.rank:
             flagged.add(finding.call)
     counted = (fact for each in kinds for fact in facts.of(each))
-    asked = [fact for fact in counted if scope.holds(fact.call.path) or fact.call in touched]
+    told = (fact for fact in counted if scope.tells(fact.call.path))
+    asked = [fact for fact in told if scope.holds(fact.call.path) or fact.call in touched]
     unsettled = failed | {fact.call for fact in asked if any(fact.unjudged())}
     crashed = {fact.call for fact in facts.of(Crash) if kind == "losses" and scope.holds(fact.call.path)}
-    calls = {fact.call for fact in asked} | crashed
+    calls = {fact.call for fact in asked} | {call for call in crashed if scope.tells(call.path)}
     return Tally(
         safe=len(calls - flagged - unsettled),
         flagged=len(calls & flagged),
@@ -418,9 +488,10 @@ def _joined(first: Report, second: Report) -> Report:
         judged={kind: first.judged[kind] + second.judged[kind] for kind in JUDGED},
         files_checked=first.files_checked + second.files_checked,
         skipped={**first.skipped, **second.skipped},
-        failing=first.failing + second.failing,
+        failing=(*first.failing, *second.failing),
         faults=(*first.faults, *second.faults),
         roots=(*first.roots, *second.roots),
+        asked_for=first.asked_for | second.asked_for,
         identities={**first.identities, **second.identities},
         baselined=(*first.baselined, *second.baselined),
         stale=(*first.stale, *second.stale),

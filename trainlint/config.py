@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trainlint.finding import Severity
@@ -51,6 +51,7 @@ class Settings:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     fail_on: str = Severity.WARNING.value
     exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
     src: tuple[str, ...] = ()
     values: Mapping[str, int] = field(default_factory=dict)
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -101,21 +102,44 @@ def from_text(text: str, folder: str) -> Layer:
         raise ConfigError(f"{error}; strings take quotes, as in --config 'fail-on = \"error\"'") from error
 
 
-def settings(layers: Sequence[Layer]) -> Settings:
+def settings(layers: Iterable[Layer]) -> Settings:
     """All layers as one, later ones weighing more: lists replace, "extend-" adds, tables are merged key by key.
 
     Raises:
-        ConfigError: an unknown key, or a value of the wrong kind.
+        ConfigError: an unknown key, a value of the wrong kind, or a settings file to extend that is not there.
     """
     result = Settings()
-    for layer in layers:
+    for layer in chain(layers):
         result = replace(result, selections=(*result.selections, Selection(origin=layer.origin)))
         for key, value in _in_order(layer):
             try:
-                result = KEYS[key](result, layer.folder, value)
+                result = KEYS[key].change(result, layer.folder, value)
             except ConfigError as error:
                 raise ConfigError(f"{layer.origin}: {key} {error}") from error
     return result
+
+
+def chain(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    """The layers, each above those of the settings file that it extends.
+
+    Raises:
+        ConfigError: such a file cannot be read, or extends itself.
+    """
+    return tuple(each for layer in layers for each in _with_bases(layer, ()))
+
+
+def _with_bases(layer: Layer, above: tuple[str, ...]) -> Iterator[Layer]:
+    base = layer.table.get("extend")
+    if isinstance(base, str):
+        path = os.path.normpath(os.path.join(layer.folder, os.path.expanduser(base)))
+        if path in (*above, layer.origin):
+            raise ConfigError(f"{layer.origin}: extend {base}: it would extend itself")
+        try:
+            found = from_file(path)
+        except ConfigError as error:
+            raise ConfigError(f"{layer.origin}: extend {base}: {error}") from error
+        yield from _with_bases(found, (*above, layer.origin))
+    yield layer
 
 
 def _in_order(layer: Layer) -> Iterator[tuple[str, object]]:
@@ -251,23 +275,172 @@ def _per_file_ignores(settings: Settings, folder: str, value: object) -> Setting
     return replace(settings, per_file_ignores={**settings.per_file_ignores, **ignores})
 
 
-KEYS: Mapping[str, Callable[[Settings, str, object], Settings]] = {
-    "select": lambda settings, folder, value: _selecting(settings, lambda last: replace(last, select=_words(value))),
-    "ignore": lambda settings, folder, value: _selecting(settings, lambda last: replace(last, ignore=_words(value))),
-    "extend-select": lambda settings, folder, value: _selecting(
-        settings, lambda last: replace(last, extend_select=_words(value))
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"must be true or false, not {_kind(value)}")
+    return value
+
+
+def _path(value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"must be the path of a settings file, not {_kind(value)}")
+    return value
+
+
+def _extend(settings: Settings, folder: str, value: object) -> Settings:
+    """Changes nothing by itself: ``chain`` has put the layers of the named file below this one."""
+    _path(value)
+    return settings
+
+
+TEXT: Mapping[str, object] = {"type": "string"}
+TEXTS: Mapping[str, object] = {"type": "array", "items": TEXT}
+ONE_OR_MORE: Mapping[str, object] = {"anyOf": [TEXT, TEXTS]}
+
+
+def _table_of(key: str, entry: Mapping[str, object]) -> Mapping[str, object]:
+    """The type of a table whose names may hold points: TOML makes tables of them."""
+    return {"type": "object", "additionalProperties": {"anyOf": [entry, {"$ref": f"#/properties/{key}"}]}}
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of the settings: what it is for, its type in JSON Schema, and what its value does to the settings.
+
+    ``default`` is what holds where nothing is said. ``adds`` says that a later layer does not replace an earlier one.
+    """
+
+    meaning: str
+    type: Mapping[str, object]
+    change: Callable[[Settings, str, object], Settings]
+    default: object = ()
+    adds: bool = False
+
+
+KEYS: Mapping[str, Key] = {
+    "extend": Key(
+        "Another settings file, relative to this one, whose settings hold where this one says nothing.",
+        TEXT,
+        _extend,
+        default=None,
     ),
-    "extend-ignore": lambda settings, folder, value: _selecting(
-        settings, lambda last: replace(last, extend_ignore=_words(value))
+    "select": Key(
+        "Run these rules only.",
+        TEXTS,
+        lambda settings, folder, value: _selecting(settings, lambda last: replace(last, select=_words(value))),
+        default=None,
+        adds=True,
     ),
-    "per-file-ignores": _per_file_ignores,
-    "severity": lambda settings, folder, value: replace(settings, severity={**settings.severity, **_severities(value)}),
-    "fail-on": lambda settings, folder, value: replace(settings, fail_on=_choice(value, GATES)),
-    "exclude": lambda settings, folder, value: replace(settings, exclude=_words(value)),
-    "extend-exclude": lambda settings, folder, value: replace(settings, exclude=(*settings.exclude, *_words(value))),
-    "src": _src,
-    "baseline": _baseline,
-    "values": lambda settings, folder, value: replace(settings, values={**settings.values, **_numbers(value)}),
-    "output-format": lambda settings, folder, value: replace(settings, output_format=_word_or_words(value)),
+    "ignore": Key(
+        "Leave these rules out.",
+        TEXTS,
+        lambda settings, folder, value: _selecting(settings, lambda last: replace(last, ignore=_words(value))),
+        adds=True,
+    ),
+    "extend-select": Key(
+        "Run these rules too.",
+        TEXTS,
+        lambda settings, folder, value: _selecting(settings, lambda last: replace(last, extend_select=_words(value))),
+        adds=True,
+    ),
+    "extend-ignore": Key(
+        "Leave these rules out too.",
+        TEXTS,
+        lambda settings, folder, value: _selecting(settings, lambda last: replace(last, extend_ignore=_words(value))),
+        adds=True,
+    ),
+    "per-file-ignores": Key(
+        "By pattern of files: the rules to leave out there.",
+        _table_of("per-file-ignores", ONE_OR_MORE),
+        _per_file_ignores,
+        adds=True,
+    ),
+    "severity": Key(
+        "By rule: the level that its findings get.",
+        _table_of("severity", {"enum": [severity.value for severity in Severity]}),
+        lambda settings, folder, value: replace(settings, severity={**settings.severity, **_severities(value)}),
+        adds=True,
+    ),
+    "fail-on": Key(
+        "The least level that makes the exit status 1.",
+        {"enum": list(GATES)},
+        lambda settings, folder, value: replace(settings, fail_on=_choice(value, GATES)),
+        default=Settings.fail_on,
+    ),
+    "exclude": Key(
+        "Leave out the files and folders that match these patterns, which are those of a .gitignore.",
+        TEXTS,
+        lambda settings, folder, value: replace(settings, exclude=_words(value)),
+    ),
+    "extend-exclude": Key(
+        "Leave out what matches these patterns too.",
+        TEXTS,
+        lambda settings, folder, value: replace(settings, exclude=(*settings.exclude, *_words(value))),
+        adds=True,
+    ),
+    "force-exclude": Key(
+        "Leave out what is excluded also where it is named, as hooks name it.",
+        {"type": "boolean"},
+        lambda settings, folder, value: replace(settings, force_exclude=_truth(value)),
+        default=False,
+    ),
+    "src": Key(
+        "The folders that imports start from; they are what is checked where no path is given.",
+        TEXTS,
+        _src,
+    ),
+    "values": Key(
+        "Numbers that only a run knows, by the name that trainlint gives them.",
+        _table_of("values", {"type": "integer"}),
+        lambda settings, folder, value: replace(settings, values={**settings.values, **_numbers(value)}),
+        adds=True,
+    ),
+    "output-format": Key(
+        "The formats of the reports, each as FORMAT or FORMAT:FILE.",
+        ONE_OR_MORE,
+        lambda settings, folder, value: replace(settings, output_format=_word_or_words(value)),
+        default=Settings.output_format,
+    ),
+    "baseline": Key(
+        "A file of known findings, relative to this one, which are not reported.",
+        TEXT,
+        _baseline,
+        default=None,
+    ),
 }
-"""Every key of the configuration file, and what it does to the settings."""
+"""Every key of the configuration file: the one declaration of it."""
+
+
+def schema() -> Mapping[str, object]:
+    """What may stand in the settings, as JSON Schema."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "trainlint's settings",
+        "description": "What may stand in trainlint.toml, and in [tool.trainlint] of pyproject.toml.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: {"description": key.meaning, **key.type} for name, key in KEYS.items()},
+    }
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that holds, as it was written, and where that was; ``origin`` is empty where nobody wrote it."""
+
+    key: str
+    value: object
+    origin: str
+
+
+def shown(layers: Iterable[Layer]) -> Iterator[Setting]:
+    """What holds of all that these layers say, key by key, and of a table entry by entry."""
+    known = chain(layers)
+    for key, declared in KEYS.items():
+        said = [Setting(key, layer.table[key], layer.origin) for layer in known if key in layer.table]
+        if said and isinstance(said[-1].value, dict):
+            last = {name: (each, one.origin) for one in said for name, each in _entries(one.value)}
+            yield from (Setting(f"{key}.{name}", value, origin) for name, (value, origin) in last.items())
+        elif said:
+            yield from said if declared.adds else said[-1:]
+        else:
+            yield Setting(key, declared.default, "")

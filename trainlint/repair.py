@@ -7,7 +7,7 @@ nothing and prints nothing.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -72,6 +72,13 @@ def repaired(request: Request, report: Report, wanted: Iterable[Applicability]) 
         left |= taken_back
 
 
+def proposed(report: Report) -> Report:
+    """The report with its fixes as text, those that can be put in place."""
+    desk = Desk(report)
+    edits = {finding: edits for finding in report.findings if finding.fix and (edits := desk.edits(finding))}
+    return replace(report, edits=edits)
+
+
 def file_of(finding: Finding) -> str:
     """The file that the fix of a finding changes."""
     assert finding.fix is not None, "only findings with a fix are asked for"
@@ -106,6 +113,13 @@ class Desk:
         data = self._data(path)
         return Code({} if isinstance(data, Fault) else text_of(path, {path: data}).code)
 
+    def edits(self, finding: Finding) -> tuple[TextEdit, ...]:
+        """The fix of a finding as text; nothing where it cannot be put in place."""
+        try:
+            return text_edits(finding, self._code(file_of(finding)))
+        except Unfixable:
+            return ()
+
     def draft(self, path: str, findings: Iterable[Finding]) -> tuple[Draft | None, dict[Finding, str]]:
         """The file after the fixes of these findings, the first of two that overlap, and why others are left."""
         data = self._data(path)
@@ -135,7 +149,7 @@ class Desk:
 
     def failures(self, draft: Draft, drafts: Sequence[Draft], after: Report) -> Iterator[tuple[Finding, str]]:
         """The fixes of a file that do not hold, and why."""
-        broken = self._broken(draft)
+        broken, more = self._broken(draft), self._more(drafts, after)
         for finding in draft.edits:
             if finding in broken:
                 yield finding, "its fix is taken back: the file would no longer compile"
@@ -143,6 +157,14 @@ class Desk:
                 yield finding, "its fix is taken back: trainlint fails on what it makes"
             elif any(_is_same(each, finding, self._moved(finding.where, drafts)) for each in after.findings):
                 yield finding, "its fix is taken back: it would not remove what it is for"
+            elif finding.code in more:
+                yield finding, f"its fix is taken back: it would bring another {finding.code}"
+
+    def _more(self, drafts: Iterable[Draft], after: Report) -> set[str]:
+        """The rules that find more than what their fixes should have left."""
+        fixed = Counter(finding.code for draft in drafts for finding in draft.edits)
+        before, then = (Counter(finding.code for finding in report.findings) for report in (self._report, after))
+        return {code for code, count in fixed.items() if then[code] > before[code] - count}
 
     def _broken(self, draft: Draft) -> Collection[Finding]:
         """The fixes that keep a file from compiling: each that does alone, else the last one."""

@@ -35,7 +35,21 @@ is not found.
 
 from collections.abc import Iterator
 
-from trainlint import Compensation, Dtype, Finding, Optimizer, Real, Severity, Unknown, given, joined, rule
+from trainlint import (
+    Applicability,
+    Compensation,
+    Dtype,
+    Finding,
+    Fix,
+    Optimizer,
+    Real,
+    SetKeyword,
+    Severity,
+    Unknown,
+    given,
+    joined,
+    rule,
+)
 
 ROUNDS_TO_ZERO = 2.0**-25
 """Half of the smallest number of float16; the tie goes to zero."""
@@ -60,4 +74,14 @@ def adam_eps_underflow(optimizer: Optimizer) -> Iterator[Finding]:
         assumed,
         Severity.WARNING if optimizer.doubt else Severity.ERROR,
         call=optimizer.call,
+        fix=_fix(optimizer),
     )
+
+
+def _fix(optimizer: Optimizer) -> Fix | None:
+    """Unsafe: it makes every step shorter, and weights of float32 are the better cure."""
+    eps = optimizer.raised
+    if eps is None:
+        return None
+    edits = (SetKeyword(eps.where, eps.name, eps.other, eps.position),)
+    return Fix(Applicability.UNSAFE, f"Raise eps to {eps.other}", edits)

@@ -48,7 +48,19 @@ not known are listed as not judged.
 
 from collections.abc import Iterator
 
-from trainlint import Accumulator, Finding, Severity, Storage, Unknown, given, rule
+from trainlint import (
+    Accumulator,
+    AddImport,
+    Applicability,
+    Finding,
+    Fix,
+    SetKeyword,
+    Severity,
+    Storage,
+    Unknown,
+    given,
+    rule,
+)
 
 
 @rule("TL305")
@@ -68,4 +80,14 @@ def low_precision_accumulator(loss: Accumulator) -> Iterator[Finding]:
         f"give it {loss.parameter}={'True' if loss.parameter.endswith('fp32') else 'torch.float32'}",
         assumed,
         Severity.WARNING,
+        fix=_fix(loss),
     )
+
+
+def _fix(loss: Accumulator) -> Fix | None:
+    """Unsafe: it takes memory, which such a loss is there to save, and old versions know no such argument."""
+    told = loss.told
+    if told is None:
+        return None
+    edit = SetKeyword(told.where, told.name, told.other, told.position)
+    return Fix(Applicability.UNSAFE, "Add the gradient up in float32", (edit, AddImport(told.where, "torch")))

@@ -68,7 +68,21 @@ listed as not judged: a model whose making is not seen, a trainer of a library t
 
 from collections.abc import Iterator
 
-from trainlint import Device, Finding, LossArithmetic, Severity, Spelling, Unknown, given, rule
+from trainlint import (
+    AddImport,
+    Applicability,
+    Device,
+    Finding,
+    Fix,
+    LossArithmetic,
+    SetKeyword,
+    Severity,
+    Spelling,
+    Unknown,
+    Wrap,
+    given,
+    rule,
+)
 
 CURES = {
     Spelling.NATIVE: "pass logits.float()",
@@ -96,7 +110,24 @@ def missing_logits_upcast(loss: LossArithmetic) -> Iterator[Finding]:
         CURES[loss.spelling],
         logits.assumed,
         Severity.NOTE if is_wide else Severity.WARNING,
+        fix=_fix(loss, is_sure=not (is_wide or logits.assumed)),
     )
+
+
+def _fix(loss: LossArithmetic, *, is_sure: bool) -> Fix | None:
+    """The cast. Of logits that may be float64 it would lower the margin, and where nothing rounds it costs a copy.
+
+    Weights of the classes would have to be cast too: PyTorch refuses two formats.
+    """
+    applicability = Applicability.SAFE if is_sure else Applicability.UNSAFE
+    if loss.weighted:
+        return None
+    if loss.spelling is Spelling.NATIVE and loss.shown:
+        return Fix(applicability, "Cast the logits to float32", (Wrap(loss.shown, after=".float()"),))
+    if loss.spelling is Spelling.SEPARATE and loss.softened:
+        edits = (SetKeyword(loss.softened, "dtype", "torch.float32"), AddImport(loss.softened, "torch"))
+        return Fix(applicability, "Compute log_softmax in float32", edits)
+    return None
 
 
 def _where(loss: LossArithmetic) -> str:

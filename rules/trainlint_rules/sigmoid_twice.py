@@ -50,7 +50,22 @@ false, where a branch that the code leaves open decides about the activation, an
 
 from collections.abc import Iterator
 
-from trainlint import Activation, Finding, Form, LossInput, Unknown, rule
+from trainlint import (
+    Activation,
+    AddImport,
+    Applicability,
+    Finding,
+    Fix,
+    Form,
+    LossInput,
+    Replace,
+    Unknown,
+    Unwrap,
+    rule,
+)
+
+SAME = {"binary_cross_entropy": "binary_cross_entropy_with_logits", "BCELoss": "BCEWithLogitsLoss"}
+"""The loss of raw scores that takes the same arguments."""
 
 
 @rule("TL111")
@@ -60,7 +75,23 @@ def sigmoid_twice(loss: LossInput) -> Iterator[Finding]:
     if loss.several or isinstance(reaches, Unknown) or loss.is_chosen or reaches.form is loss.wants:
         return
     so, cure = _so(loss, reaches)
-    yield Finding(loss.call, _what(loss, reaches), so, (reaches.step, *loss.beside), cure)
+    because = (reaches.step, *loss.beside)
+    yield Finding(loss.call, _what(loss, reaches), so, because, cure, fix=_fix(loss, reaches))
+
+
+def _fix(loss: LossInput, reaches: Activation) -> Fix | None:
+    """Never safe: what else reads these numbers gets others then, or the loss itself becomes another."""
+    where = reaches.step.where
+    if loss.branch:
+        return None
+    if loss.wants is Form.LOGITS and reaches.inner:
+        return Fix(Applicability.UNSAFE, f"Leave the {reaches.name} out", (Unwrap(where, reaches.inner),))
+    if loss.wants is Form.LOGITS and reaches.is_made:
+        edits = (Replace(where, "torch.nn.Identity()"), AddImport(where, "torch"))
+        return Fix(Applicability.UNSAFE, f"Leave the {reaches.name} out", edits)
+    if loss.wants is Form.PROBABILITIES and reaches.is_layer and loss.word and loss.function in SAME:
+        return Fix(Applicability.UNSAFE, f"Take {SAME[loss.function]}", (Replace(loss.word, SAME[loss.function]),))
+    return None
 
 
 def _what(loss: LossInput, reaches: Activation) -> str:

@@ -57,7 +57,23 @@ the input is not traced.
 import math
 from collections.abc import Iterator
 
-from trainlint import Activation, Finding, Form, LossInput, Severity, Unknown, rule
+from trainlint import (
+    Activation,
+    AddImport,
+    Applicability,
+    Finding,
+    Fix,
+    Form,
+    LossInput,
+    Replace,
+    Severity,
+    Unknown,
+    Unwrap,
+    rule,
+)
+
+SAME = {"nll_loss": "cross_entropy", "NLLLoss": "CrossEntropyLoss"}
+"""The loss of raw scores that takes the same arguments."""
 
 
 @rule("TL110")
@@ -76,7 +92,26 @@ def softmax_before_cross_entropy(loss: LossInput) -> Iterator[Finding]:
         (reaches.step, *loss.beside),
         _cure(loss, reaches),
         severity=Severity.WARNING if may_be_meant else Severity.ERROR,
+        fix=_fix(loss, reaches),
     )
+
+
+def _fix(loss: LossInput, reaches: Activation) -> Fix | None:
+    """Never safe: what else reads these numbers gets others then, or the loss itself becomes another."""
+    where = reaches.step.where
+    if loss.branch:
+        return None
+    if loss.wants is Form.LOGITS and reaches.inner:
+        return Fix(Applicability.UNSAFE, f"Leave the {reaches.name} out", (Unwrap(where, reaches.inner),))
+    if loss.wants is Form.LOGITS and reaches.is_made:
+        edits = (Replace(where, "torch.nn.Identity()"), AddImport(where, "torch"))
+        return Fix(Applicability.UNSAFE, f"Leave the {reaches.name} out", edits)
+    if loss.wants is Form.LOG_PROBABILITIES and reaches.word:
+        name = "LogSoftmax" if reaches.is_made else "log_softmax"
+        return Fix(Applicability.UNSAFE, f"Take {name}", (Replace(reaches.word, name),))
+    if loss.wants is Form.LOG_PROBABILITIES and reaches.is_layer and loss.word and loss.function in SAME:
+        return Fix(Applicability.UNSAFE, f"Take {SAME[loss.function]}", (Replace(loss.word, SAME[loss.function]),))
+    return None
 
 
 def _what(loss: LossInput, reaches: Activation) -> str:

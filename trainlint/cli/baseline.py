@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from trainlint import baseline, config
 from trainlint.baseline import Baseline, BaselineError
-from trainlint.check import Request, check, scopes
+from trainlint.check import check, scopes
 from trainlint.cli import UsageError, complain
-from trainlint.cli.check import COLOURS, choice, jobs, layers, paths_of, stale
-from trainlint.cli.check import write as print_lines
+from trainlint.cli.check import layers, requested, stale
 from trainlint.cli.options import CHECK, Command, Said
+from trainlint.cli.output import COLOURS, choice
+from trainlint.cli.output import write as print_lines
 from trainlint.config import ConfigError, Layer
 from trainlint.finding import Finding
 from trainlint.identity import Entry
@@ -145,7 +146,7 @@ def _compared(paths: tuple[str, ...], said: Said) -> Iterator[Compared]:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
         settings = config.settings((*((here,) if here else ()), *given))
-        request = Request(paths_of(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
+        request = requested(paths, said, given, settings.src)
         asked = [os.path.normpath(os.path.join(folder, path)) for path in request.paths]
         for path in asked:
             if not os.path.exists(path):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from trainlint import config
 from trainlint.baseline import BaselineError
-from trainlint.check import Request, check
+from trainlint.check import Request, Shard, check
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
+from trainlint.cli.output import COLOURS, TOLD_APART, Output, choice, outputs, rendered, write
+from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 
-FORMATS = ("full", "concise", "json")
-COLOURS = ("auto", "always", "never")
+WANTED = re.compile(r"--define (\S+?)=")
+"""A name that an open question asks a number for."""
 
 MOST_STALE = 10
 """Stale entries that are told one by one."""
@@ -27,19 +31,25 @@ LISTS = ("select", "ignore", "extend-select", "extend-ignore", "exclude", "exten
 
 def run(paths: tuple[str, ...], said: Said) -> int:
     """Check these paths, write the reports, and answer with the exit status."""
+    if "watch" in said:
+        from trainlint.cli.watch import watch
+
+        return watch(paths, said, run)
     folder = os.getcwd()
-    colour = choice(said, "color", COLOURS)
-    if not ("fix" in said or "diff" in said):
-        for name in (name for name in ("unsafe-fixes", "show-fixes") if name in said):
-            raise UsageError(f"--{name} needs --fix or --diff")
+    _require_sense(said)
     try:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
         settings = config.settings((*((here,) if here else ()), *given))
-        outputs = [_output(each) for each in settings.output_format]
-        request = Request(paths_of(paths, said, settings.src), folder, given, "isolated" in said, jobs(said))
-        report = check(request)
-        if "fix" in said or "diff" in said:
+        wanted = outputs(settings.output_format)
+        request = requested(paths, said, given, settings.src)
+        if "show-files" in said or "show-settings" in said:
+            from trainlint.cli.shown import show
+
+            return show(request, said)
+        with patience(said) as tell:
+            report = check(replace(request, tell=tell))
+        if "diff" in said or "fix" in said:
             from trainlint.cli import fix
 
             if "diff" in said:
@@ -47,23 +57,58 @@ def run(paths: tuple[str, ...], said: Said) -> int:
             report = fix.fixed(request, report, said)
     except (ConfigError, UnknownSelector, BaselineError) as error:
         raise UsageError(str(error)) from error
-    for name, target in outputs:
-        write(_rendered(name, report, folder, said), target, colour)
-    printed = [name for name, target in outputs if not target]
-    _remark(report, folder, said, printed, () if paths else settings.src)
-    return 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
+    return _told(report, wanted, folder, said, () if paths else settings.src)
 
 
-def paths_of(paths: tuple[str, ...], said: Said, src: tuple[str, ...]) -> tuple[str, ...]:
-    return paths if paths or "hook" in said else src or (".",)
+def _require_sense(said: Said) -> None:
+    """Refuse options that mean nothing, or nothing together."""
+    choice(said, "color", COLOURS)
+    if not ("fix" in said or "diff" in said):
+        for name in (name for name in ("unsafe-fixes", "show-fixes") if name in said):
+            raise UsageError(f"--{name} needs --fix or --diff")
 
 
-def choice(said: Said, name: str, choices: Sequence[str]) -> str:
-    value = said.get(name, choices[:1])[-1]
-    if value not in choices:
-        expected = ", ".join(choices)
-        raise UsageError(f"--{name} must be one of {expected}, not {value!r}{did_you_mean(value, choices)}")
-    return value
+def requested(paths: tuple[str, ...], said: Said, given: tuple[Layer, ...], src: tuple[str, ...]) -> Request:
+    """What is to be checked."""
+    named = (*paths, *_listed(said))
+    everything = not (named or "hook" in said or "files-from" in said)
+    wanted = (src or (".",)) if everything else named
+    return Request(wanted, os.getcwd(), given, "isolated" in said, jobs(said), shard=_shard(said))
+
+
+def _listed(said: Said) -> Iterator[str]:
+    """The paths that stand in the file of ``--files-from``, by line or, if it holds any, between null characters."""
+    for name in said.get("files-from", ()):
+        try:
+            with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as file:
+                text = os.fsdecode(file.read())
+        except OSError as error:
+            raise UsageError(f"--files-from {name}: {error.strerror}") from error
+        yield from filter(None, text.split("\0") if "\0" in text else text.splitlines())
+
+
+def _shard(said: Said) -> Shard:
+    value = said.get("shard", ("1/1",))[-1]
+    number, _, total = value.partition("/")
+    if not (number.isdecimal() and total.isdecimal() and 1 <= int(number) <= int(total)):
+        raise UsageError(f"--shard must be I/N with I from 1 to N, as in 2/4, not {value!r}")
+    return Shard(int(number), int(total))
+
+
+def _told(report: Report, wanted: Sequence[Output], folder: str, said: Said, src: Sequence[str]) -> int:
+    """Write every report and every remark; the exit status that goes with them."""
+    unwritten = [fault for each in wanted for fault in _written(each, report, folder, said)]
+    _remark(report, folder, said, [each.format for each in wanted if not each.target], src)
+    status = 0 if report.exit_code == 1 and "exit-zero" in said else report.exit_code
+    return max((status, *map(complain, unwritten)))
+
+
+def _written(output: Output, report: Report, folder: str, said: Said) -> Iterator[str]:
+    """Write one report; why it could not be, if it could not: the others are still wanted."""
+    try:
+        write(rendered(output.format, report, folder, said), output.target, choice(said, "color", COLOURS))
+    except UsageError as error:
+        yield str(error)
 
 
 def jobs(said: Said) -> int:
@@ -82,12 +127,16 @@ def layers(said: Said, folder: str) -> Iterator[Layer]:
     table: dict[str, object] = {name: _split(said[name]) for name in LISTS if name in said}
     if "fail-on" in said:
         table["fail-on"] = said["fail-on"][-1]
+    if "force-exclude" in said:
+        table["force-exclude"] = True
     if "output-format" in said:
         table["output-format"] = list(said["output-format"])
     if "baseline" in said:
         table["baseline"] = said["baseline"][-1]
-    table["values"] = dict(map(_number, said.get("define", ())))
-    table["per-file-ignores"] = _ignores(_split(said.get("per-file-ignores", ())))
+    if "define" in said:
+        table["values"] = dict(map(_number, said["define"]))
+    if "per-file-ignores" in said:
+        table["per-file-ignores"] = _ignores(_split(said["per-file-ignores"]))
     yield Layer("command line", folder, table)
 
 
@@ -114,45 +163,6 @@ def _ignores(pairs: Iterable[str]) -> Mapping[str, list[str]]:
     return ignores
 
 
-def _output(wish: str) -> tuple[str, str]:
-    """FORMAT or FORMAT:FILE."""
-    name, _, target = wish.partition(":")
-    if name not in FORMATS:
-        raise UsageError(
-            f"--output-format must be one of {', '.join(FORMATS)}, not {name!r}{did_you_mean(name, FORMATS)}"
-        )
-    return name, target
-
-
-def _rendered(name: str, report: Report, folder: str, said: Said) -> Iterator[text.Line]:
-    if name == "json":
-        from trainlint.report.structured import as_json
-
-        yield (("", as_json(report, folder)),)
-        return
-    yield from (text.full if name == "full" else text.concise)(report, folder)
-    if "show-unjudged" in said:
-        yield from text.unjudged(report, folder)
-    if name == "full" and report.files_checked and "quiet" not in said:
-        yield (("bold", text.summary(report)),)
-
-
-def write(lines: Iterable[text.Line], target: str, colour: str) -> None:
-    if target:
-        try:
-            with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.writelines(f"{''.join(piece for _, piece in line)}\n" for line in lines)
-        except OSError as error:
-            raise UsageError(f"{target}: {error.strerror}") from error
-    elif _is_colourful(colour):
-        from trainlint.report.colour import coloured
-
-        sys.stdout.write(coloured(lines))
-    else:
-        sys.stdout.writelines(f"{''.join(piece for _, piece in line)}\n" for line in lines)
-    sys.stdout.flush()
-
-
 def stale(report: Report, folder: str) -> Iterator[str]:
     """The entries of a baseline that nothing is found for any more, some of them if they are many."""
     for entry in report.stale[:MOST_STALE]:
@@ -160,12 +170,6 @@ def stale(report: Report, folder: str) -> Iterator[str]:
     more = len(report.stale) - MOST_STALE
     if report.stale:
         yield f"{f'and {more} more; ' if more > 0 else ''}`trainlint baseline prune` removes what is stale"
-
-
-def _is_colourful(colour: str) -> bool:
-    if colour != "auto":
-        return colour == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src: Sequence[str]) -> None:
@@ -188,7 +192,16 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
         for line in skipped:
             if line not in report.faults:
                 print(line, file=sys.stderr)
+    for name in _unasked(report, said):
+        wanted = WANTED.findall(" ".join(each.why.settle for each in report.unjudged))
+        print(f"--define {name}: nothing that was judged asks for it{did_you_mean(name, wanted)}", file=sys.stderr)
     if not report.files_checked:
         print("0 files checked", file=sys.stderr)
-    elif "full" not in printed and "json" not in printed and "quiet" not in said:
+    elif "quiet" not in said and TOLD_APART.issuperset(printed):
         print(text.summary(report), file=sys.stderr)
+
+
+def _unasked(report: Report, said: Said) -> Iterator[str]:
+    """The names that were given a number to no effect."""
+    names = dict.fromkeys(_number(each)[0] for each in said.get("define", ()))
+    return (name for name in names if name not in report.asked_for)

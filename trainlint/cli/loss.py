@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trainlint.cli import UsageError, complain
-from trainlint.cli.check import choice
 from trainlint.cli.margin import dtypes, tell
 from trainlint.cli.options import Said
+from trainlint.cli.output import choice
 from trainlint.cli.probe import needing_torch
 from trainlint.facts.precision import Dtype
 from trainlint.finding import Finding, Severity
@@ -143,7 +143,7 @@ def reported(judged: Judged) -> Report:
     faults = (*judged.failed, *nan)
     tally = Tally(int(not findings and not faults), int(bool(findings)), int(bool(faults and not findings)))
     lines: dict[str, dict[int | None, list[str]]] = {judged.where.path: {None: lines_of(judged.where.path)}}
-    return Report(findings, (), (), {"losses": tally}, 1, {}, len(findings), faults, (), lines)
+    return Report(findings, (), (), {"losses": tally}, 1, {}, findings, faults, (), lines)
 
 
 def findings_of(judged: Judged) -> Iterator[Finding]:

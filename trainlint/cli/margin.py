@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from trainlint.cli import UsageError
-from trainlint.cli.check import choice
 from trainlint.cli.options import Said
+from trainlint.cli.output import choice
 from trainlint.cli.probe import needing_torch
 from trainlint.facts.precision import Dtype
 from trainlint.selection import did_you_mean

@@ -79,7 +79,8 @@ CHECK = Command(
         Option("exit-zero", "Exit with 0 even when there are findings."),
         Option(
             "output-format",
-            "full, concise or json; FORMAT:FILE writes to a file. May be given several times.",
+            "full, concise, json, json-lines, sarif, github, gitlab, junit, rdjson or markdown; FORMAT:FILE writes to a"
+            " file. May be given several times.",
             Kind.MANY,
             "FORMAT",
         ),
@@ -87,12 +88,18 @@ CHECK = Command(
         Option("diff", "Print what --fix would change and write nothing; the exit status is 1 if that is anything."),
         Option("unsafe-fixes", "Apply fixes too that change more than the bug."),
         Option("show-fixes", "Name each fix that is applied."),
+        Option("statistics", "Say how many findings each rule has, most first, instead of each finding."),
         Option("show-unjudged", "Say what could not be judged, and what would settle it."),
+        Option("show-files", "Name the files that would be checked, and check nothing."),
+        Option("show-settings", "Say which settings hold and where each was made, and check nothing."),
         Option("color", "When to use colour (default: auto).", Kind.ONE, "auto|always|never"),
         Option("quiet", "Findings and faults only.", short="-q"),
         Option("verbose", "Also say which projects were read and which files were not.", short="-v"),
         Option("exclude", "Leave out what matches these patterns.", Kind.MANY, "PATTERNS"),
         Option("extend-exclude", "Leave out what matches these patterns too.", Kind.MANY, "PATTERNS"),
+        Option("force-exclude", "Leave out what is excluded also where it is named."),
+        Option("files-from", "Check the paths that stand in a file, one a line; - is the input.", Kind.ONE, "FILE"),
+        Option("shard", "Tell only of one of N parts into which the files fall by their names.", Kind.ONE, "I/N"),
         Option(
             "define",
             "A number that only a run knows, as in cfg.vocab_size=1025.",
@@ -101,6 +108,7 @@ CHECK = Command(
         ),
         Option("config", "A settings file, or one setting as 'key = value'.", Kind.MANY, "FILE|SETTING"),
         Option("isolated", "Ignore all settings files."),
+        Option("watch", "Check again whenever a file changes, until it is interrupted."),
         Option("baseline", "A file of known findings, which are not reported (trainlint baseline).", Kind.ONE, "FILE"),
         Option("hook", "Called by a hook: without paths there is nothing to check."),
         Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j"),
@@ -151,9 +159,18 @@ DEMO = Command(
     "trainlint.cli.demo",
 )
 
+SCHEMA = Command(
+    "schema",
+    "Print the JSON Schema of the settings, or of --output-format json.",
+    "names",
+    "config or output.",
+    (),
+    "trainlint.cli.schema",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, SCHEMA, VERSION)}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""

@@ -12,8 +12,9 @@ from pathlib import Path
 from trainlint import config
 from trainlint.check import Scope, judge, text_of
 from trainlint.cli import UsageError, complain
-from trainlint.cli.check import COLOURS, choice, layers, write
+from trainlint.cli.check import layers
 from trainlint.cli.options import Said
+from trainlint.cli.output import COLOURS, choice, write
 from trainlint.config import ConfigError
 from trainlint.probe import launch
 from trainlint.probe.conclusions import facts, median, span, unobserved

@@ -6,8 +6,9 @@ import os
 
 from trainlint.check import Request
 from trainlint.cli import UsageError, complain
-from trainlint.cli.check import COLOURS, choice, jobs, layers, write
+from trainlint.cli.check import jobs, layers
 from trainlint.cli.options import Said
+from trainlint.cli.output import COLOURS, choice, write
 from trainlint.config import ConfigError
 from trainlint.report.resolution import Resolution, as_json, as_table, as_text
 from trainlint.resolve import NoPlace, place, resolve

@@ -15,7 +15,8 @@ from trainlint.facts.effects import (
     SharedData,
     Unfrozen,
 )
-from trainlint.facts.fact import Fact, Facts, Unjudged
+from trainlint.facts.fact import Fact, Facts, Option, Unjudged
+from trainlint.facts.loop import Accumulation, Grouping, StuckEval
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -26,8 +27,8 @@ from trainlint.facts.precision import (
     Spelling,
     Storage,
 )
-from trainlint.facts.runs import ClassCoverage, StuckEval, ZeroSignal
-from trainlint.facts.selection import Measured, NewestBest, Option, Purpose, Selection, Sign
+from trainlint.facts.runs import ClassCoverage, ZeroSignal
+from trainlint.facts.selection import Measured, NewestBest, Purpose, Selection, Sign
 from trainlint.facts.targets import (
     Activation,
     Alias,
@@ -57,6 +58,7 @@ from trainlint.facts.targets import (
 from trainlint.facts.tool import Crash, Unreadable
 
 __all__ = [
+    "Accumulation",
     "Accumulator",
     "Activation",
     "Alias",
@@ -78,6 +80,7 @@ __all__ = [
     "Fill",
     "Form",
     "FreezingWrite",
+    "Grouping",
     "Ids",
     "Job",
     "KeptWeights",

@@ -22,6 +22,21 @@ class Unjudged:
 
 
 @dataclass(frozen=True)
+class Option:
+    """An argument of the call ``where`` that decides, and ``other``, what it would be instead, as Python spells it.
+
+    ``position`` is the place at which it may stand without its name. ``is_written`` says that the call itself spells it
+    out, or leaves it to the library: no setting decides.
+    """
+
+    where: Span
+    name: str
+    other: str
+    position: int | None = None
+    is_written: bool = True
+
+
+@dataclass(frozen=True)
 class Fact:
     """Something that holds where ``call`` starts.
 
@@ -55,10 +70,11 @@ class Fact:
 
 
 class Facts:
-    """Every fact of one observation, asked for by type."""
+    """Every fact of one observation, asked for by type, and the names of the given numbers that were asked for."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
+    def __init__(self, facts: Iterable[Fact], asked_for: Iterable[str] = ()) -> None:
         self._facts = tuple(facts)
+        self.asked_for = frozenset(asked_for)
 
     def of(self, kind: type[F]) -> Iterator[F]:
         """The facts of one kind, in the order in which they were seen."""

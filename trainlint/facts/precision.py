@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from trainlint.facts.fact import Fact, Unjudged
+from trainlint.facts.fact import Fact, Option, Unjudged
 from trainlint.numerics import cutoff, probability_cutoff
 from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
@@ -108,7 +108,9 @@ class LossArithmetic(Fact):
     ``autocast`` is the device of the region of mixed precision around the loss, None without one. ``device`` is where
     the program says that it runs, None where it does not say; ``hints`` are the lines that say so. ``smoothed`` says
     that the best answer is at a finite margin. ``spatial`` says that the classes stand in dimension 1 before others,
-    ``classes`` how many there are, ``compiled`` that the compiler sees the loss.
+    ``classes`` how many there are, ``compiled`` that the compiler sees the loss. ``shown`` is the expression of the
+    logits that the loss is given, ``softened`` the call of ``log_softmax`` beside it, ``weighted`` says that the loss
+    is given weights of the classes, which must have the format of the logits.
     """
 
     function: str
@@ -121,6 +123,9 @@ class LossArithmetic(Fact):
     spatial: bool = False
     classes: int | None = None
     compiled: bool = field(default=False, kw_only=True)
+    shown: Span | None = field(default=None, kw_only=True)
+    softened: Span | None = field(default=None, kw_only=True)
+    weighted: bool = field(default=False, kw_only=True)
 
     @property
     def arithmetic(self) -> Dtype | Unknown:
@@ -170,13 +175,15 @@ class LossArithmetic(Fact):
 class Accumulator(Fact):
     """A loss that computes its gradients in pieces and adds them up: in which format, and that of the weights.
 
-    ``adds`` is the format it was told, None where it takes that of the weights; ``parameter`` says it.
+    ``adds`` is the format it was told, None where it takes that of the weights; ``parameter`` says it, ``told`` is that
+    argument where it is float32.
     """
 
     function: str
     parameter: str
     adds: Dtype | Unknown | None
     weights: Storage | Unknown
+    told: Option | None = None
 
     @property
     def format(self) -> Dtype | Unknown:
@@ -213,7 +220,7 @@ class Optimizer(Fact):
     their own format, ``bounded`` that no step is much longer than the learning rate. ``inside`` is the name of the
     function that casts in each step, ``doubt`` what outside of the code may keep a float32 copy. ``beside`` are the
     lines that make the weights short on other ways to the same call, ``transmitted`` is the share of the updates that
-    came through, where a run measured it.
+    came through, where a run measured it. ``raised`` is the argument by which epsilon is larger.
     """
 
     name: str
@@ -230,6 +237,7 @@ class Optimizer(Fact):
     doubt: str = ""
     beside: tuple[Step, ...] = ()
     transmitted: float | None = None
+    raised: Option | None = None
 
     def given_up(self, why: Unknown) -> Optimizer:
         return replace(self, weights=why)

@@ -1,4 +1,4 @@
-"""What only a run shows: which classes were ever a target, whose signal was lost, and in which mode a model trained."""
+"""What only a run shows: which classes were ever a target, and whose signal was lost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainlint.facts.fact import Fact, Unjudged
-from trainlint.span import Span
 from trainlint.value import Unknown
 
 WINDOWS = 3
@@ -72,20 +71,5 @@ class ZeroSignal(Fact):
         return self.windows >= WINDOWS
 
 
-@dataclass(frozen=True)
-class StuckEval(Fact):
-    """A model that was in training mode, then was put into evaluation mode and optimized from there on.
-
-    The call is the one that changed the mode. ``module`` is its class, ``layers`` the classes in it that act otherwise
-    then, ``steps`` how many steps it took in evaluation mode, ``before`` how many in training mode.
-    """
-
-    module: str
-    layers: tuple[str, ...]
-    steps: int
-    before: int
-    optimizer: Span
-
-
-ONLY_RUNS = (ClassCoverage, ZeroSignal, StuckEval)
+ONLY_RUNS = (ClassCoverage, ZeroSignal)
 """What no code shows."""

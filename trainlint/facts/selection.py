@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from trainlint.facts.fact import Fact, Unjudged
+from trainlint.facts.fact import Fact, Option, Unjudged
 from trainlint.span import Span
 from trainlint.value import Better, Measure, Score, Step, Unknown
 
@@ -36,21 +36,6 @@ class Measured:
     def is_loss(self) -> bool:
         """Whether it is a loss, or computed from one alone."""
         return self.score.measure is Measure.LOSS
-
-
-@dataclass(frozen=True)
-class Option:
-    """The argument ``name`` of a call that decides which way a choice goes; ``other`` is the other way, in Python.
-
-    ``position`` is the place at which it may stand without its name. ``is_written`` says that the call itself spells it
-    out, or leaves it to the library: no setting decides.
-    """
-
-    call: Span
-    name: str
-    other: str
-    position: int | None = None
-    is_written: bool = True
 
 
 @dataclass(frozen=True)

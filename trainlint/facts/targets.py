@@ -248,13 +248,17 @@ class Activation:
 
     ``name`` is how the reader knows it (``softmax``, ``the log of softmax``, a layer's name), ``step`` its line.
     ``axis`` is the dimension along which the numbers sum to one (-1 the last, 1 the second); None where each number
-    stands for itself.
+    stands for itself. ``inner`` is the expression that it is applied to, in its line; ``is_made`` says that its line
+    makes a module instead. ``word`` is where the line says ``softmax`` or ``Softmax``, behind a dot.
     """
 
     name: str
     form: Form
     step: Step
     axis: int | None = None
+    inner: Span | None = field(default=None, kw_only=True)
+    is_made: bool = field(default=False, kw_only=True)
+    word: Span | None = field(default=None, kw_only=True)
 
     @property
     def is_layer(self) -> bool:
@@ -268,7 +272,7 @@ class LossInput(Fact):
 
     ``several`` is False for a loss that judges each number by itself (binary), True for one over classes. ``classes``
     is how many there are, where that is known. ``arms`` are the branches taken between the layer and the loss.
-    ``beside`` are the other losses of which the same holds.
+    ``beside`` are the other losses of which the same holds. ``word`` is where the code names the loss, behind a dot.
     """
 
     function: str
@@ -278,6 +282,7 @@ class LossInput(Fact):
     classes: int | None = None
     arms: tuple[Step, ...] = field(default=(), compare=False, kw_only=True)
     beside: tuple[Step, ...] = field(default=(), kw_only=True)
+    word: Span | None = field(default=None, kw_only=True)
 
     @property
     def is_chosen(self) -> bool:

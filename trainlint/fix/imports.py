@@ -21,11 +21,10 @@ def known_as(name: str, tree: Tree, use: Place) -> str | None:
         Unfixable: the module's own name means something else there, or may.
     """
     module = name.partition(".")[0]
-    for spelled, known in _imports(tree, use):
-        if known == name:
-            return spelled
-        if name.startswith(f"{known}."):
-            return spelled + name.removeprefix(known)
+    known = ((spelled, full) for spelled, full in _imports(tree, use) if name == full or name.startswith(f"{full}."))
+    said = [spelled + name.removeprefix(full) for spelled, full in known]
+    if said:
+        return min(said, key=len)
     if _others(tree, use, module):
         raise Unfixable(f"{module} is the name of something else there")
     return None

@@ -248,8 +248,10 @@ def _modes(record: Record) -> Iterator[Fact]:
 def _stuck(mode: ModeRecord) -> StuckEval:
     where = span(mode.place)
     return StuckEval(
-        where, where, None, (), (), mode.module, mode.layers, mode.steps, mode.before, span(mode.optimizer)
-    )
+        where, where, None, (), (), mode.module, mode.layers,
+        proof=(Step(f"{mode.steps} steps in evaluation mode", span(mode.optimizer)),), before=mode.before,
+        steps=mode.steps,
+    )  # fmt: skip
 
 
 def _times(number: int, word: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trainlint.facts import Unjudged
-from trainlint.finding import Finding
+from trainlint.finding import Finding, TextEdit
 from trainlint.identity import Entry, Identity
 from trainlint.span import Span
 from trainlint.value import Unknown
@@ -37,9 +38,10 @@ class Tally:
 class Report:
     """Everything one run has to say.
 
-    ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` counts the
+    ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` are the
     findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
-    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``observer`` says
+    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``edits`` are the
+    fixes as text, where somebody asked for them, ``asked_for`` the given numbers that were of use. ``observer`` says
     who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each call, and says what went on
     ``unobserved``. ``identities`` tell which finding is which in another run; ``baselined`` are those that a baseline
     knows, ``stale`` are its entries that nothing is found for.
@@ -51,10 +53,12 @@ class Report:
     judged: Mapping[str, Tally] = field(default_factory=dict)
     files_checked: int = 0
     skipped: Mapping[str, str] = field(default_factory=dict)
-    failing: int = 0
+    failing: tuple[Finding, ...] = ()
     faults: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     lines: Mapping[str, Mapping[int | None, Sequence[str]]] = field(default_factory=dict)
+    edits: Mapping[Finding, tuple[TextEdit, ...]] = field(default_factory=dict)
+    asked_for: frozenset[str] = frozenset()
     observer: str = "source"
     measured: Mapping[Span, Mapping[str, object]] = field(default_factory=dict)
     unobserved: tuple[str, ...] = ()
@@ -74,10 +78,31 @@ class Report:
         return self.lines.get(where.path, {}).get(where.cell, ())
 
 
+@dataclass(frozen=True)
+class Statistic:
+    """How many findings a rule has."""
+
+    code: str
+    name: str
+    count: int
+
+
+def statistics(report: Report) -> list[Statistic]:
+    """The rules that found something, those with most findings first."""
+    counts = Counter((finding.code, finding.name) for finding in report.findings)
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return [Statistic(code, name, count) for (code, name), count in ordered]
+
+
 def filename(path: str, folder: str) -> str:
     """A path as it is shown: relative to this folder where it lies inside, with forward slashes, else absolute."""
     inside = path.startswith(os.path.join(folder, ""))
     return (os.path.relpath(path, folder) if inside else path).replace(os.sep, "/")
+
+
+def inside(span: Span) -> str:
+    """Where in a notebook a place lies, which has no line of the file: ``cell 5:3:12: `` in front of a message."""
+    return f"cell {span.cell}:{span.row}:{span.column}: " if span.cell else ""
 
 
 def place(span: Span, folder: str) -> str:

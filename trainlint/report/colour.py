@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.text import Text
 
 from trainlint.report.text import Line
@@ -18,3 +19,20 @@ def coloured(lines: Iterable[Line]) -> str:
     for line in lines:
         console.print(Text.assemble(*((piece, style) for style, piece in line)), soft_wrap=True)
     return text.getvalue()
+
+
+class Bar:
+    """A bar on the error stream, which leaves no trace."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("reading", total=None)
+        self._bar.start()
+
+    def draw(self, done: int, total: int) -> None:
+        """Show that so much is done."""
+        self._bar.update(self._task, completed=done, total=total)
+
+    def end(self) -> None:
+        """Take it away."""
+        self._bar.stop()

@@ -6,11 +6,12 @@ A line is a sequence of (style, text); where there is no colour, the texts alone
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainlint.finding import Finding, Severity
-from trainlint.report import QUIET, Report, place, reason
+from trainlint.facts import Unjudged
+from trainlint.finding import Applicability, Finding, Severity
+from trainlint.report import QUIET, Report, place, reason, statistics
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -25,6 +26,11 @@ WIDEST_STEP = 72
 
 LONGEST_LINE = 200
 """Longer source lines are cut: they were written by a program."""
+
+
+def plain(lines: Iterable[Line]) -> Iterator[str]:
+    """The lines without their styles, each with its end."""
+    return (f"{''.join(piece for _, piece in line)}\n" for line in lines)
 
 
 def full(report: Report, folder: str) -> Iterator[Line]:
@@ -52,6 +58,26 @@ def unjudged(report: Report, folder: str) -> Iterator[Line]:
             (LABEL, "not judged"),
             ("", f" {each.question}: {printable(reason(each.why))}"),
         )
+
+
+def counted(report: Report) -> Iterator[Line]:
+    """How many findings each rule has, most first."""
+    found = statistics(report)
+    width = max((len(str(each.count)) for each in found), default=0)
+    for each in found:
+        yield (LABEL, f"{each.count:>{width}}  {each.code}"), ("", f"  {each.name}")
+
+
+def by_reason(report: Report, folder: str) -> Iterator[Line]:
+    """The open questions by their reason, the commonest first: what would settle them, and where they are."""
+    groups: dict[tuple[str, str], list[Unjudged]] = defaultdict(list)
+    for each in report.unjudged:
+        groups[each.why.reason, each.why.settle].append(each)
+    for (why, settle), alike in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        yield (LABEL, f"{len(alike)} not judged"), ("", f": {printable(why)}")
+        yield from _labelled("settle", [settle])
+        yield from _labelled("in", (f"{place(each.where, folder)}  {each.question}" for each in alike))
+        yield ()
 
 
 def summary(report: Report) -> str:
@@ -100,11 +126,25 @@ def _finding(finding: Finding, report: Report, folder: str) -> Iterator[Line]:
     head = f"{finding.severity.value} {finding.code}"
     yield (*place_of(finding.where, folder), (style, head), ("", f" {finding.name}"))
     yield (("", f"  {printable(finding.message)}"),)
-    yield from _excerpt(finding, report.text(finding.where), style)
+    yield from excerpt(finding, report.text(finding.where), style)
+    yield from explanation(finding, folder)
+
+
+def explanation(finding: Finding, folder: str) -> Iterator[Line]:
+    """What a finding does to the run, what proves it, its cure, and the defaults it rests on."""
     yield from _labelled("so", [finding.consequence])
     yield from _labelled("because", lined_up(finding.because, folder))
     yield from _labelled("help", [finding.help])
+    yield from _labelled("fix", [fixing(finding)])
     yield from _labelled("assumed", lined_up(finding.assumed, folder))
+
+
+def fixing(finding: Finding) -> str:
+    """What the fix of a finding does, and what applies it."""
+    if finding.fix is None:
+        return ""
+    flag = "--fix" if finding.fix.applicability is Applicability.SAFE else "--fix --unsafe-fixes"
+    return f"{finding.fix.message} ({flag})"
 
 
 def _labelled(label: str, texts: Iterable[str]) -> Iterator[Line]:
@@ -123,7 +163,8 @@ def lined_up(steps: Sequence[Step], folder: str) -> Iterator[str]:
         yield f"{text:<{width}}  {where}{cell}:{step.where.row}"
 
 
-def _excerpt(finding: Finding, lines: Sequence[str], style: str) -> Iterator[Line]:
+def excerpt(finding: Finding, lines: Sequence[str], style: str = "") -> Iterator[Line]:
+    """The lines of a finding as they stand in its file, the place underlined."""
     where, call = finding.where, finding.call
     rows = {where.row}
     if call and (call.path, call.cell) == (where.path, where.cell) and call.row < where.row:

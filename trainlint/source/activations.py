@@ -12,7 +12,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Form
 from trainlint.knowledge import activations
 from trainlint.source import formats
-from trainlint.source.summary import dotted
+from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Binding, Constant, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Integer, Unknown
@@ -45,7 +45,7 @@ def activated(world: World, tensor: Tensor, word: str, dim: Thunk | None, node: 
 
 
 def _turned(before: Activation | None, word: str, made: Form, node: ast.expr, frame: Frame) -> Activation | None:
-    return before and replace(before, name=f"the {word} of {before.name}", form=made, step=frame.step(node))
+    return before and Activation(f"the {word} of {before.name}", made, frame.step(node), before.axis)
 
 
 def _axis(world: World, dim: Thunk | None, tensor: Tensor) -> int | Unknown:
@@ -68,13 +68,53 @@ def by_function(world: World, name: str, given: Arguments, node: ast.AST, frame:
         return thing
     dim = given.keywords.get("dim") or (given.positional[1] if len(given.positional) > 1 else None)
     tensor = activated(world, opened(thing), word, dim, node, frame)
+    if source is not None and isinstance(node, ast.Call) and source.node in ast.walk(node):
+        tensor = _applied(tensor, source.node, node, frame)
     return _computed(world, tensor, word, given, 3 if ".functional." in name else 2, node, frame)
 
 
 def by_method(world: World, tensor: Tensor, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Tensor:
     """``x.softmax(-1)``."""
     dim = given.keywords.get("dim") or (given.positional[0] if given.positional else None)
-    return _computed(world, activated(world, tensor, name, dim, node, frame), name, given, 1, node, frame)
+    made = activated(world, tensor, name, dim, node, frame)
+    match node:
+        case ast.Call(func=ast.Attribute(value=value)):
+            made = _applied(made, value, node, frame)
+    return _computed(world, made, name, given, 1, node, frame)
+
+
+def _applied(tensor: Tensor, inner: ast.AST, node: ast.Call, frame: Frame) -> Tensor:
+    """The tensor of an activation that a call applies to an expression in its own line, for one reader alone."""
+    module = frame.module
+    if tensor.activation is None or not isinstance(inner, ast.expr) or not _has_one_reader(module, node):
+        return tensor
+    word = module.word(node.func) if last(node.func) == "softmax" else None
+    return replace(tensor, activation=replace(tensor.activation, inner=module.span(inner), word=word))
+
+
+def by_module(world: World, tensor: Tensor, word: str, dim: Thunk | None, node: ast.AST, frame: Frame) -> Tensor:
+    """``nn.Softmax(dim=1)(x)``, by the line that makes the module."""
+    made = activated(world, tensor, word, dim, node, frame)
+    if made.activation is None or frame is None or not isinstance(node, ast.Call):
+        return made
+    if not _has_one_reader(frame.module, node):
+        return made
+    said = frame.module.word(node.func) if last(node.func) == "Softmax" else None
+    return replace(made, activation=replace(made.activation, is_made=True, word=said))
+
+
+def _has_one_reader(module: Module, node: ast.Call) -> bool:
+    """Whether what a call makes goes to one place: it is an argument, is returned, or has a name that is read once."""
+    match module.parents.get(node):
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) | ast.AnnAssign(target=target):
+            name, scope = dotted(target), module.scope(node)
+            reads = [each for each in module.loads.get(last(target), ()) if dotted(each) == name]
+            if isinstance(target, ast.Name):
+                reads = [each for each in reads if module.scope(each) is scope and each.lineno > node.lineno]
+            return len(reads) <= 1
+        case ast.Call() | ast.keyword() | ast.Return() | ast.Attribute():
+            return True
+    return False
 
 
 def _computed(

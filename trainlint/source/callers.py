@@ -655,3 +655,17 @@ def annotated(world: World, name: str, frame: Frame) -> Thing | None:
     else:
         thing = world.evaluate(annotation, frame.outer or frame) if annotation is not None else None
     return instance(world, thing) if isinstance(thing, Class) else None
+
+
+def given_to(module: Module, function: FunctionDef, name: str, caller: Caller) -> ast.expr | None:
+    """The argument that a call gives to a parameter, if the call spells it out."""
+    call = caller.node
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    named = next((each.value for each in call.keywords if each.arg == name), None)
+    places = [each.arg for each in parameters(function)]
+    if named is not None or name not in places:
+        return named
+    is_method = isinstance(module.parents.get(function), ast.ClassDef) and "staticmethod" not in objects.marks(function)
+    place = places.index(name) - int(is_method)
+    return call.args[place] if 0 <= place < len(call.args) else None

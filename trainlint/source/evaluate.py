@@ -817,6 +817,8 @@ class Evaluator(World):
         return builtin.entry(self, thing, key)
 
     def integer(self, thing: Thing) -> Integer | Unknown:
+        if isinstance(thing, Opaque) and thing.name in self.workspace.values:
+            self.workspace.asked_for.add(thing.name)
         return arithmetic.integer(thing, self.workspace.values)
 
 

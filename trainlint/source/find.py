@@ -78,6 +78,18 @@ def find(paths: Sequence[str], exclude: Sequence[str] = ()) -> Found:
     return Found(tuple(files), tuple(walk.skipped[path] for path in sorted(walk.skipped)))
 
 
+def excluded(path: str, root: str, exclude: Sequence[str] = ()) -> bool:
+    """Whether a walk of the root would pass by this path for its own name, for a folder's on the way, or a pattern."""
+    inside = os.path.relpath(path, root)
+    if inside == os.curdir or inside.startswith(os.pardir):
+        return False
+    patterns = Ignored(root, [os.fsencode(each) for each in exclude])
+    parts = inside.split(os.sep)
+    folders = [os.path.join(root, *parts[:count], "") for count in range(1, len(parts))]
+    entry = os.path.join(path, "") if os.path.isdir(path) else path
+    return not EXCLUDED.isdisjoint(parts) or any(map(patterns.has, [*folders, entry]))
+
+
 class _Walk:
     """What was met so far: for each real file the ways to it, best first, and what was left out."""
 

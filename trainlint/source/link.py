@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -47,13 +47,13 @@ class Judged:
     stretch: tuple[int, int]
 
 
-def link(workspace: Workspace, files: Sequence[str]) -> Iterator[Fact]:
+def link(workspace: Workspace, files: Iterable[str]) -> Iterator[Fact]:
     """Every fact of these files; a fault at one site leaves the others alone."""
     for judged in judgements(workspace, files):
         yield from judged.facts
 
 
-def judgements(workspace: Workspace, files: Sequence[str]) -> Iterator[Judged]:
+def judgements(workspace: Workspace, files: Iterable[str]) -> Iterator[Judged]:
     """Every verdict of these files, beside what decides of which places there is one."""
     done: set[tuple[str, int]] = set()
     for path in files:

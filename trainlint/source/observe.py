@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from trainlint.facts import Fact, Facts
 from trainlint.source.sift import relevant
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from trainlint.source.enclosing import Definition
     from trainlint.source.notebook import Cell
     from trainlint.value import Settled
+
+T = TypeVar("T")
+Tell = Callable[[int, int], None]
+"""Who wants to know how many of how many pieces of work are done."""
+
+Observed = tuple[tuple[Fact, ...], frozenset[str]]
+"""Facts, and the names of the given numbers that were asked for."""
 
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
@@ -110,35 +118,50 @@ def _searched(project: Project, path: str) -> bytes | Fault:
     return notebook if isinstance(notebook, Fault) else notebook.data
 
 
-def observe(project: Project, files: Sequence[str], jobs: int = 1) -> Facts:
+def observe(project: Project, files: Sequence[str], jobs: int = 1, tell: Tell | None = None) -> Facts:
     """The facts of these files of the project; everything else is read only when a fact asks for it.
 
-    With more than one job the files are shared out among processes; the facts and their order are the same.
+    With more than one job the files are shared out among processes; the facts and their order are the same. ``tell`` is
+    told how many of how many files are observed.
     """
     from trainlint.source.company import joined
 
-    return Facts(joined(_every_fact(project, files, jobs)))
+    facts, asked_for = _every_fact(project, files, jobs, tell or _nobody)
+    return Facts(joined(facts), asked_for)
 
 
-def _every_fact(project: Project, files: Sequence[str], jobs: int) -> Iterable[Fact]:
+def _nobody(done: int, total: int) -> None:
+    """Told, and silent."""
+
+
+def _every_fact(project: Project, files: Sequence[str], jobs: int, tell: Tell) -> Observed:
     if jobs < 2 or len(files) < FEWEST_FILES:
-        return _observed(project, files)
+        return _observed(project, _told(files, len(files), tell))
     from concurrent.futures import ProcessPoolExecutor
 
     size = -(-len(files) // (jobs * SHARES))
     shares = [files[start : start + size] for start in range(0, len(files), size)]
     with ProcessPoolExecutor(jobs) as pool:
         every = pool.map(_observed, [project] * len(shares), shares)
-        return dict.fromkeys(fact for facts in every for fact in facts)
+        known = list(_told(every, len(shares), tell))
+    facts = dict.fromkeys(fact for facts, _ in known for fact in facts)
+    return tuple(facts), frozenset(name for _, names in known for name in names)
 
 
-def _observed(project: Project, files: Sequence[str]) -> tuple[Fact, ...]:
+def _told(things: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
+    """The same things, each told when its turn has come."""
+    for done, thing in enumerate(things):
+        tell(done, total)
+        yield thing
+
+
+def _observed(project: Project, files: Iterable[str]) -> Observed:
     from trainlint.source.link import link
     from trainlint.source.workspace import Workspace
 
     workspace = Workspace(project.root, project.files, project.search, project.values, project.read)
     with _deep():
-        return tuple(link(workspace, files))
+        return tuple(link(workspace, files)), frozenset(workspace.asked_for)
 
 
 @contextmanager

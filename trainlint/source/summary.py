@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -73,6 +73,13 @@ class Module:
         column, end_column = self._column(node.lineno, node.col_offset), self._column(end_row, end)
         cell, row = self.place(node.lineno)
         return Span(self.path, row, column, row + end_row - node.lineno, end_column, cell)
+
+    def word(self, node: ast.expr) -> Span | None:
+        """Where the last word of a dotted name stands; None for a name alone, which an import explains."""
+        if not isinstance(node, ast.Attribute):
+            return None
+        span = self.span(node)
+        return replace(span, row=span.end_row, column=span.end_column - len(node.attr))
 
     def line(self, node: ast.expr | ast.stmt) -> str:
         """Where a node starts, in words."""

@@ -429,7 +429,7 @@ def _behind(world: World, built: Built, tensor: Tensor) -> Tensor:
     if built.what.name == "torch.nn.Softmax2d":
         dim = Thunk(ast.Constant(1), built.frame, Integer.exact(1))
     word = known_activations.MODULES[built.what.name]
-    return activations.activated(world, tensor, word, dim, built.node, built.frame)
+    return activations.by_module(world, tensor, word, dim, built.node, built.frame)
 
 
 def _through(world: World, built: Built, given: Arguments, node: ast.AST, frame: Frame) -> Thing:

@@ -61,6 +61,7 @@ class Workspace:
         self._words: dict[bytes, tuple[int, ...]] | None = None
         self._written: dict[str, list[str]] | None = None
         self._names: dict[tuple[object, ...], int] = {}
+        self.asked_for: set[str] = set()
         self.journal = Journal()
         self.answers = Answers(self.journal)
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from trainlint.facts import Layer
+from trainlint.facts import Layer, Option
 from trainlint.knowledge import SIGNATURES, canonical
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments
@@ -198,6 +198,22 @@ def _whole(thing: Integer) -> Real | Unknown:
         return Real(float(thing.number), thing.evidence, thing.assumed)
     except OverflowError:
         return Unknown("a number that no float can hold")
+
+
+def option(
+    call: ast.Call, where: Span, name: str, given: Thunk | Unknown | None, other: str, position: int | None = None
+) -> Option | None:
+    """An argument of a call that decides, and what it would be instead; None where ``**`` may hide it."""
+    named = {each.arg for each in call.keywords}
+    if isinstance(given, Unknown) or (None in named and name not in named):
+        return None
+    return Option(where, name, other, position, given is None or _is_spelled_out(call, given))
+
+
+def _is_spelled_out(call: ast.Call, given: Thunk) -> bool:
+    """Whether a call itself says what it is given."""
+    spelled = (*call.args, *(each.value for each in call.keywords))
+    return isinstance(given.node, ast.Constant) and given.node in spelled
 
 
 def place_of(given: Thunk | Unknown | None, applied: Applied | None, site: Site) -> Span:

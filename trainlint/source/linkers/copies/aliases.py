@@ -15,6 +15,7 @@ from trainlint.facts import Sharing
 from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.names import holds, reaching
+from trainlint.source.order import UNWRAPS
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Function
 from trainlint.source.world import World
@@ -31,9 +32,6 @@ ON_CPU = frozenset({"cpu", "numpy"})
 """Methods of a tensor that copy only what lies on another device."""
 
 HANDED_OUT = frozenset({"named_parameters", "named_buffers", "parameters", "buffers"})
-UNWRAPS = re.compile(r"unwrap|de_?parallel|dataparallel|get_(?:raw|inner|base)_|^get_module$", re.IGNORECASE)
-"""A function that hands back the model it is given, with or without its wrapper."""
-
 NO_MODEL = re.compile(
     r"opt|sched|scaler|(?<![a-z])(?:e|s)ma|swa|averag|loader|sampler|teacher|target|shadow|metric|tokenizer|vocab|cfg",
     re.IGNORECASE,
@@ -167,7 +165,7 @@ def _named(world: World, module: Module, node: ast.Name, depth: int) -> Shared |
         return None
     assert isinstance(function, FunctionDef), "it has parameters"
     for caller in callers.callers_of(world, module, function)[:3]:
-        given = given_to(module, function, node.id, caller)
+        given = callers.given_to(module, function, node.id, caller)
         found = shared(world, caller.module, given, depth) if given is not None else None
         if found:
             return replace(found, through=(*found.through, caller))
@@ -190,24 +188,6 @@ def _rewritten(module: Module, node: ast.Name, found: Shared) -> Shared | None:
 def _is_bound(module: Module, function: ast.AST, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
                for each in ast.walk(function))  # fmt: skip
-
-
-def given_to(module: Module, function: FunctionDef, name: str, caller: callers.Caller) -> ast.expr | None:
-    """The argument that a call gives to a parameter, if the call spells it out."""
-    call = caller.node
-    if any(isinstance(each, ast.Starred) for each in call.args):
-        return None
-    named = next((each.value for each in call.keywords if each.arg == name), None)
-    places = [each.arg for each in parameters(function)]
-    if named is not None or name not in places:
-        return named
-    is_method = isinstance(module.parents.get(function), ast.ClassDef) and "staticmethod" not in _marks(function)
-    place = places.index(name) - int(is_method)
-    return call.args[place] if 0 <= place < len(call.args) else None
-
-
-def _marks(function: FunctionDef) -> set[str]:
-    return {last(mark) for mark in function.decorator_list}
 
 
 def _comprehended(world: World, module: Module, value: ast.expr, over: ast.comprehension, depth: int) -> Shared | None:
@@ -294,7 +274,7 @@ def _from_outside(
         return spelled(f"{head}.{rest}" if rest else head, call) if head else None
     if root not in places:
         return model if module is home and not holds(home, function, call) else None
-    given = given_to(home, function, root, callers.Caller(call, module))
+    given = callers.given_to(home, function, root, callers.Caller(call, module))
     head = dotted(given) if given is not None else None
     return spelled(f"{head}.{rest}" if rest else head, call) if head else None
 

@@ -15,13 +15,13 @@ from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.linkers.copies import aliases, devices, resets, rounds, uses
 from trainlint.source.linkers.copies.aliases import Shared, shared
-from trainlint.source.linkers.copies.training import function_of
 from trainlint.source.linkers.site import Site
 from trainlint.source.names import statement
 from trainlint.source.objects import lineage
 from trainlint.source.sift.copies import RENAMED, keeps
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Built, Class, External
+from trainlint.source.training import function_of
 from trainlint.source.world import World
 from trainlint.value import Step
 
@@ -92,7 +92,7 @@ def _entering(world: World, module: Module, call: ast.Call, node: ast.AST, depth
     home, caller = function.frame.module, callers.Caller(call, module)
     value = node.value if isinstance(node, ast.keyword) else node
     for name in [each.arg for each in parameters(function.node)]:
-        if aliases.given_to(home, function.node, name, caller) is value:
+        if callers.given_to(home, function.node, name, caller) is value:
             for read in home.loads.get(name, ()):
                 if isinstance(read, ast.Name) and home.scope(read) is function.node:
                     yield from _kept(world, home, read, depth + 1)

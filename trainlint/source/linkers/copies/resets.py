@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from trainlint.source.linkers.copies.aliases import unwrapped
 from trainlint.source.linkers.copies.rounds import LOOPS, is_anew
-from trainlint.source.linkers.copies.training import Trained, inside, trained
 from trainlint.source.linkers.copies.uses import Aside
 from trainlint.source.names import statement
 from trainlint.source.summary import Module, bound, dotted
+from trainlint.source.training import Trained, inside, trained
 from trainlint.source.world import World
 from trainlint.value import Step
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from trainlint.knowledge import torch
 from trainlint.source import callers
-from trainlint.source.linkers.copies.aliases import FunctionDef, given_to
-from trainlint.source.linkers.copies.training import inside, trained
+from trainlint.source.linkers.copies.aliases import FunctionDef
 from trainlint.source.names import prefixes, statement
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Function
+from trainlint.source.training import inside, trained
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
 
@@ -156,7 +156,7 @@ def _hands_back(world: World, module: Module, call: ast.Call, words: set[str]) -
     names = [
         each.arg
         for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-        if dotted(given_to(home, function, each.arg, callers.Caller(call, module)) or call) in words
+        if dotted(callers.given_to(home, function, each.arg, callers.Caller(call, module)) or call) in words
     ]
     answers = [each.value for each in inside(function) if isinstance(each, ast.Return)]
     bound_again = {name for each in inside(function) if isinstance(each, ast.stmt) for name in bound(each)}
@@ -229,7 +229,7 @@ def _outside(place: Place, function: FunctionDef, caller: callers.Caller) -> str
         head = dotted(func.value) if isinstance(func, ast.Attribute) and func.attr == function.name else dotted(func)
         return ".".join(filter(None, (head, rest))) if head else None
     if root in (*places, *(each.arg for each in function.args.kwonlyargs)):
-        given = given_to(place.module, function, root, caller)
+        given = callers.given_to(place.module, function, root, caller)
         head = dotted(given) if given is not None else None
         return ".".join(filter(None, (head, rest))) if head else None
     stored = {name for each in inside(function) if isinstance(each, ast.stmt) for name in bound(each)}

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from trainlint.source import callers
-from trainlint.source.linkers.copies.training import inside
 from trainlint.source.summary import Module, last, targets
+from trainlint.source.training import inside
 from trainlint.source.world import World
 from trainlint.value import Step
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trainlint.source.linkers.copies.training import inside, work
 from trainlint.source.linkers.selection.measures import latest
 from trainlint.source.names import holds
 from trainlint.source.reach import reach
 from trainlint.source.summary import Module, dotted
+from trainlint.source.training import inside, work
 from trainlint.source.world import World
 from trainlint.value import Integer, Step
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import Repetition, SharedData
-from trainlint.source.linkers.copies.training import inside, work
 from trainlint.source.linkers.effects.epochs import programs
 from trainlint.source.linkers.effects.samplers import is_held_out, is_led
 from trainlint.source.linkers.selection.measures import latest
@@ -20,6 +19,7 @@ from trainlint.source.names import statement
 from trainlint.source.sift.effects import PARALLEL, samples
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import External
+from trainlint.source.training import inside, work
 from trainlint.source.world import World
 from trainlint.value import Step
 

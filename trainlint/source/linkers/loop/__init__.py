@@ -1,5 +1,10 @@
 """In which order a training loop does its steps: backward, clipping, the optimizer, the modes."""
 
 from trainlint.source.linkers.linker import Linker
+from trainlint.source.linkers.loop import accumulations, modes, own_losses
 
-LINKERS: tuple[Linker, ...] = ()
+LINKERS = (
+    Linker("judging in which mode a model learns", modes.sites, modes.facts),
+    Linker("judging how gradients are added up", modes.sites, accumulations.facts),
+    Linker("judging the loss of a trainer of transformers", own_losses.sites, own_losses.facts),
+)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from trainlint.facts import Compensation, Dtype, Optimizer, Storage
+from trainlint.facts import Compensation, Dtype, Optimizer, Option, Storage
 from trainlint.knowledge.optimizers import BASES, KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
 from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.knowledge.signature import Signature
@@ -16,7 +16,7 @@ from trainlint.source.casts import cast
 from trainlint.source.flow import applications
 from trainlint.source.linkers.precision import engines
 from trainlint.source.linkers.precision.surroundings import Surroundings, named_calls, surroundings
-from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
+from trainlint.source.linkers.site import Site, call_of, named, option, real_of, standing
 from trainlint.source.parameters import Group, Owner, Trained, trained
 from trainlint.source.storage import Weights, weights
 from trainlint.source.summary import Module
@@ -42,6 +42,9 @@ KEEPING = re.compile(r"kahan|compensat|stochastic|master", re.IGNORECASE)
 
 BOUNDED = re.compile(r"adam|lion|lamb|sign", re.IGNORECASE)
 """What the names of optimizers say whose step is about the learning rate."""
+
+LARGE_EPS = "1e-4"
+"""What is common for training in 16 bits."""
 
 NO_NUMBER = Unknown("it has no default")
 
@@ -211,7 +214,15 @@ def described(
         bounded=known.step is Reach.LEARNING_RATE,
         compensation=compensation,
         doubt=around.doubt,
+        raised=_raised(known, given, site) if eps is not None else None,
     )
+
+
+def _raised(known: Known, given: Arguments, site: Site) -> Option | None:
+    """The argument by which epsilon is large enough for any format."""
+    places = known.signature.parameters
+    position = places.index("eps") if "eps" in places else None
+    return option(site.call, site.span, "eps", argument(given, places, "eps"), LARGE_EPS, position)
 
 
 def _is(world: World, given: Thunk | Unknown, *, value: object) -> bool:

@@ -11,9 +11,9 @@ from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.source.binding import argument, arguments
-from trainlint.source.linkers.selection.callbacks import UNSAID, metric_named, option, text_of
+from trainlint.source.linkers.selection.callbacks import UNSAID, metric_named, text_of
 from trainlint.source.linkers.selection.endings import around, endings
-from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
+from trainlint.source.linkers.site import Site, call_of, named, option, place_of, standing
 from trainlint.source.names import statement
 from trainlint.source.objects import lineage
 from trainlint.source.requirements import declared

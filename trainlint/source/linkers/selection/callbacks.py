@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trainlint.facts import Fact, Measured, NewestBest, Option, Purpose, Selection
+from trainlint.facts import Fact, Measured, NewestBest, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.knowledge.signature import Signature
@@ -14,13 +14,12 @@ from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
-from trainlint.source.linkers.site import Site, call_of, named, place_of, standing
+from trainlint.source.linkers.site import Site, call_of, named, option, place_of, standing
 from trainlint.source.names import binds, following, reads
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, External, Function, Opaque, Thunk
 from trainlint.source.world import World
-from trainlint.span import Span
 from trainlint.value import Better, Integer, Step, Unknown
 
 LIGHTNING = {known.last: known for known in checkpoints.LIGHTNING_CALLBACKS}
@@ -114,22 +113,6 @@ def _lightning(world: World, site: Site, known: Signature, given: Arguments) -> 
     if purpose is Purpose.KEEP and isinstance(what, Measured):
         chosen = _in_company(world, site, chosen, what, given)
     yield chosen
-
-
-def option(
-    call: ast.Call, where: Span, name: str, given: Thunk | Unknown | None, other: str, position: int | None = None
-) -> Option | None:
-    """The argument that decides which value wins, and how the call says the other way; None where ``**`` hides it."""
-    named = {each.arg for each in call.keywords}
-    if isinstance(given, Unknown) or (None in named and name not in named):
-        return None
-    return Option(where, name, other, position, given is None or _is_spelled_out(call, given))
-
-
-def _is_spelled_out(call: ast.Call, given: Thunk) -> bool:
-    """Whether a call itself says what it is given."""
-    spelled = (*call.args, *(each.value for each in call.keywords))
-    return isinstance(given.node, ast.Constant) and given.node in spelled
 
 
 UNSAID = Unknown("nothing says what is compared")

@@ -11,9 +11,9 @@ from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.source.binding import argument
-from trainlint.source.linkers.selection.callbacks import MODE_OF, MODES, UNSAID, metric_named, option, text_of
+from trainlint.source.linkers.selection.callbacks import MODE_OF, MODES, UNSAID, metric_named, text_of
 from trainlint.source.linkers.selection.measures import decided, measured, readings, spelled
-from trainlint.source.linkers.site import Site, standing
+from trainlint.source.linkers.site import Site, option, standing
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Constant, External, Thing, Thunk
 from trainlint.source.world import World

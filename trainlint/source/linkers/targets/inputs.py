@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from trainlint.facts import Activation, Form, LossInput
 from trainlint.knowledge import torch
 from trainlint.source.linkers.site import (
+    Applied,
     Site,
     application,
     callable_of,
@@ -20,6 +22,7 @@ from trainlint.source.linkers.site import (
 from trainlint.source.summary import Module
 from trainlint.source.things import Tensor, Thing, Thunk
 from trainlint.source.world import World
+from trainlint.span import Span
 from trainlint.value import Step, Unknown
 
 F = torch.F
@@ -60,7 +63,15 @@ def facts(world: World, site: Site) -> Iterator[LossInput]:
         reaches=_over_classes(thing) if several else _meaning(thing),
         classes=_classes(thing),
         arms=_arms(world, asked),
+        word=_word(known, site),
     )
+
+
+def _word(known: Applied, site: Site) -> Span | None:
+    """Where the loss is named: in the call that makes it, else in its own."""
+    if known.built is None:
+        return site.module.word(site.call.func)
+    return known.frame.module.word(known.node.func) if known.frame and isinstance(known.node, ast.Call) else None
 
 
 def _meaning(thing: Thing) -> Activation | Unknown:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from trainlint.facts import Accumulator, Dtype, Storage
+from trainlint.facts import Accumulator, Dtype, Option, Storage
 from trainlint.knowledge.accumulators import ACCUMULATORS, KNOWN
 from trainlint.knowledge.accumulators import Accumulator as Contract
 from trainlint.source import computing, formats
@@ -14,6 +15,7 @@ from trainlint.source.linkers.site import (
     Site,
     application,
     callable_of,
+    option,
     passed,
     place_of,
     span_of,
@@ -60,7 +62,17 @@ def facts(world: World, site: Site) -> Iterator[Accumulator]:
         parameter=contract.parameter,
         adds=adds,
         weights=weights,
+        told=_in_32_bits(contract, known, site, place),
     )
+
+
+def _in_32_bits(contract: Contract, known: Applied, site: Site, given: Thunk | None) -> Option | None:
+    """The argument by which the sum is kept in float32, of the call that makes the loss, or applies it."""
+    call, where = (site.call, site.span) if known.built is None else (known.node, span_of(known))
+    if not isinstance(call, ast.Call) or where is None:
+        return None
+    other = "True" if contract.is_switch else "torch.float32"
+    return option(call, where, contract.parameter, given, other, contract.parameters.index(contract.parameter))
 
 
 ELSEWHERE = Unknown("another implementation is chosen, which adds nothing up in pieces")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
-from trainlint.knowledge import torch
+from trainlint.knowledge import SIGNATURES, torch
 from trainlint.source import callers, computing, regions, widening
 from trainlint.source.linkers.site import (
     Applied,
@@ -23,8 +23,9 @@ from trainlint.source.linkers.site import (
 )
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
-from trainlint.source.things import Cast, Constant, Format, Frame, Tensor, Thing, Thunk
+from trainlint.source.things import Cast, Constant, External, Format, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World
+from trainlint.span import Span
 from trainlint.value import Integer, Unknown
 
 F = torch.F
@@ -71,6 +72,8 @@ def judged(world: World, site: Site, frame: Frame, known: Applied, thing: Thing)
     spelling, format, place = _computed(known, thing, site, frame)
     logits = logits_of(world, site, format, thing)
     fact = _fact(site, known, spelling, logits, smoothed=_is_smoothed(world, known), thing=thing)
+    if spelling is Spelling.SEPARATE:
+        fact = replace(fact, softened=_softening(world, place, site))
     return fact if is_plain(logits) and not fact.spatial else placed(world, fact, site, place)
 
 
@@ -173,7 +176,32 @@ def _fact(
         smoothed=smoothed,
         spatial=isinstance(thing, Tensor) and thing.dim == 1 and spelling is Spelling.NATIVE,
         classes=classes,
+        shown=_spelled(passed(known, 0, ("input",)), site),
+        weighted=_is_weighted(known),
     )
+
+
+def _is_weighted(known: Applied) -> bool:
+    signature = SIGNATURES.get(known.name)
+    return signature is not None and "weight" in signature.parameters and deciding(known, "weight") is not None
+
+
+def _spelled(given: Thunk | Unknown | None, site: Site) -> Span | None:
+    """The expression that the call of a loss itself is given."""
+    if not isinstance(given, Thunk) or given.frame.module is not site.module:
+        return None
+    is_there = given.node in (*site.call.args, *(each.value for each in site.call.keywords))
+    return site.module.span(given.node) if is_there and isinstance(given.node, ast.expr) else None
+
+
+def _softening(world: World, place: tuple[ast.AST, Frame], site: Site) -> Span | None:
+    """The call of PyTorch's ``log_softmax``, beside the loss that it is for."""
+    node, frame = place
+    if not isinstance(node, ast.Call) or site.module.scope(node) is not site.module.scope(site.call):
+        return None
+    called = world.evaluate(node.func, frame)
+    is_known = isinstance(called, External) and called.name.rpartition(".")[2] == "log_softmax"
+    return site.module.span(node) if is_known and frame.module is site.module else None
 
 
 def _is_smoothed(world: World, known: Applied) -> bool:
