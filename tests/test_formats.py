@@ -104,6 +104,7 @@ REPORTS: dict[str, Callable[[Path], Report]] = {
         report(root), findings=(), failing=(), faults=(), suppressed=(), unjudged=(), baselined=()
     ),
     "nothing": lambda root: Report(),
+    "of a run": lambda root: replace(report(root), observer="probe", unobserved=("a compiled loss",)),
 }
 every_report = pytest.mark.parametrize("told", REPORTS.values(), ids=REPORTS)
 
@@ -324,6 +325,11 @@ def test_junit_passes_where_all_is_clean_and_never_where_nothing_was_checked(tmp
     assert all(len(case) == 0 for case in suite)
     (empty,) = ElementTree.fromstring(written("junit", Report(), tmp_path))
     assert (empty.get("tests"), len(empty)) == ("0", 0)
+
+
+@pytest.mark.parametrize("name", ["github", "junit", "markdown", "sarif"])
+def test_what_a_run_did_not_show_is_said(tmp_path: Path, name: str) -> None:
+    assert "not observed: a compiled loss" in written(name, REPORTS["of a run"](tmp_path), tmp_path)
 
 
 # reviewdog
