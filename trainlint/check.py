@@ -20,10 +20,12 @@ from trainlint.config import Settings
 from trainlint.facts import (
     Crash,
     CtcLoss,
+    DiscardedResult,
     Divergence,
     DivergenceInput,
     Fact,
     Facts,
+    FreezingWrite,
     LabelMask,
     Loss,
     LossArithmetic,
@@ -62,6 +64,8 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
     "divergences": ((Divergence, DivergenceInput), Severity.WARNING),
     "stop checks": ((StopCheck,), Severity.WARNING),
+    "discarded results": ((DiscardedResult,), Severity.WARNING),
+    "frozen modules": ((FreezingWrite,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
