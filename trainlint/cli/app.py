@@ -118,7 +118,7 @@ def _completion(metavar: str) -> Callable[[str], list[str]] | None:
     """What a shell offers for a value that help shows like this; None where it is for the shell to know."""
     if "|" in metavar and metavar.islower():
         return _offering(lambda: metavar.split("|"))
-    words = {"RULES": _rules, "CODES": _rules, "FORMAT": _formats}.get(metavar)
+    words = {"RULES": _rules, "CODES": _rules, "FORMAT": _formats, "KEYS": _keys}.get(metavar)
     return _offering(words) if words else None
 
 
@@ -154,3 +154,9 @@ def _values(option: Option, value: Any) -> tuple[str, ...]:
     if option.kind in {Kind.ONE, Kind.ONE_OR_NONE}:
         return () if value is None else (value,)
     return ("",) if value else ()
+
+
+def _keys() -> Iterable[str]:
+    from trainlint.config import KEYS
+
+    return KEYS

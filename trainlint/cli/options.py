@@ -198,9 +198,18 @@ SCHEMA = Command(
     "trainlint.cli.schema",
 )
 
+CONFIG = Command(
+    "config",
+    "Say what a setting is for, or name them all.",
+    "keys",
+    "Names of settings.",
+    (Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json"),),
+    "trainlint.cli.config",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, SCHEMA, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, VERSION)}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
