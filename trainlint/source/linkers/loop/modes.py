@@ -54,6 +54,9 @@ NO_FORWARD = frozenset(
         "zero_grad", "to", "cuda", "cpu", "train", "eval", "buffers", "requires_grad_", "half", "float", "apply",
     }
 )  # fmt: skip
+FOREIGN = re.compile(r"@[^.\[]*")
+"""What tells the names of an inner function from those of the outermost one."""
+
 NOT_TOLD = Unknown("nothing shows that the model was in training mode before", "a call of train() that is seen")
 
 
@@ -299,7 +302,7 @@ def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, 
     where = event.module.span(event.node)
     loop, back = pending.loops[-1], Event(Deed.BACKWARD, site.call, site.module, "")
     yield StuckEval(
-        where, _place(event, loop), None, (), (), module=model, layers=layers or (),
+        where, _place(event, loop), None, (), (), module=FOREIGN.sub("", model), layers=layers or (),
         proof=tuple(each.module.step(each.node) for each in (*told[:1], event, back)),
         told=None if told or made else NOT_TOLD,
     )  # fmt: skip
