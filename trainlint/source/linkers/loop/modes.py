@@ -293,12 +293,14 @@ def _stuck(world: World, root: Root, whole: Order) -> Mapping[ast.AST, Mapping[E
 
 def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, event: Event) -> Iterator[StuckEval]:
     model = event.subject
-    thing = _thing(world, event, whole)
+    thing = _thing(world, event)
     layers = acting(world, thing) if thing is not None else None
     if layers == () or _is_frozen(world, root, pending):
         return
     told = [each for each in events(whole) if each.deed is Deed.TRAIN and each.subject == model]
-    made = thing is not None and is_trained_when_made(world, thing) and _is_optimized(root.module, model)
+    made = (
+        thing is not None and is_trained_when_made(world, thing) and _is_optimized(event.module, FOREIGN.sub("", model))
+    )
     where = event.module.span(event.node)
     loop, back = pending.loops[-1], Event(Deed.BACKWARD, site.call, site.module, "")
     yield StuckEval(
@@ -316,7 +318,7 @@ def _place(event: Event, loop: ast.AST) -> Span:
     return event.module.span(event.node)
 
 
-def _thing(world: World, event: Event, whole: Order) -> Thing | None:
+def _thing(world: World, event: Event) -> Thing | None:
     """What a model is, as far as it is known where it is told to evaluate, or where it is called."""
     node = event.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -330,7 +332,7 @@ def _is_frozen(world: World, root: Root, pending: Pending) -> bool:
     steps = (each for each in held(world, root) if each.event.deed is Deed.STEP)
     shared = [each.event for each in steps if each.loops and each.loops[0].node is pending.loops[0]]
     owners = [_owners(world, each) for each in shared]
-    word = pending.event.subject.rpartition(".")[2]
+    word = FOREIGN.sub("", pending.event.subject).rpartition(".")[2]
     return bool(owners) and all(each and word not in each for each in owners)
 
 
