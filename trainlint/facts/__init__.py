@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
-from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
+from trainlint.facts.distillation import Divergence, DivergenceInput, ExactCopy, KeptTeacher, Reduction, SelfMatch
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
@@ -75,6 +75,7 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
+    "ExactCopy",
     "Fact",
     "Facts",
     "Fill",
@@ -84,6 +85,7 @@ __all__ = [
     "Ids",
     "Job",
     "KeptGraph",
+    "KeptTeacher",
     "KeptWeights",
     "LabelMask",
     "LabelShift",
@@ -106,6 +108,7 @@ __all__ = [
     "ReservedClass",
     "ScaledClip",
     "Selection",
+    "SelfMatch",
     "SentinelIndex",
     "Service",
     "SharedData",

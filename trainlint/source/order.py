@@ -16,6 +16,7 @@ from functools import cached_property
 
 from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
+from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import leaves
 from trainlint.source.summary import FunctionNode, Module, Scope, dotted, last, targets
 from trainlint.source.things import Class, External, Function
@@ -26,7 +27,6 @@ DEEPEST = 6
 MOST_EVENTS = 4_000
 MOST_ROOTS = 4
 HIGHEST = 4
-NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 OPTIMIZER = re.compile(r"opt|adam|sgd|scaler|solver|engine|sam$|lbfgs", re.IGNORECASE)
 NO_OPTIMIZER = re.compile(r"sched|^lr|plateau|warmup|options?$", re.IGNORECASE)
 CLIPS = re.compile(r"^_?clip_?(?:and_?)?grad")

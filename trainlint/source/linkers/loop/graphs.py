@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from trainlint.facts import KeptGraph
-from trainlint.source.linkers.site import Site, trains
+from trainlint.source.gradients import trains
+from trainlint.source.linkers.site import Site
 from trainlint.source.reductions import going_backward
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.training import inside
