@@ -357,13 +357,21 @@ def test_a_site_that_no_path_reaches_is_no_fault(tmp_path: Path, monkeypatch: py
     assert list(observe(project, sites(project))) == []
 
 
+ADAPTED = """
+from peft import LoraConfig, get_peft_model
+from transformers import PreTrainedTokenizerFast, Trainer
+
+tokenizer = PreTrainedTokenizerFast.from_pretrained("gpt2")
+model.resize_token_embeddings(len(tokenizer))
+config = LoraConfig(r=2)
+model = get_peft_model(model, config)
+rows = [{"input_ids": 1, "labels": 1}] * 4
+Trainer(model=model, args=arguments, train_dataset=rows).train()
+"""
+
+
 def test_a_model_that_is_adapted_out_of_itself_is_no_fault(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
-    file.write_text(
-        "from peft import LoraConfig, get_peft_model\n"
-        "from transformers import Trainer\n"
-        "model = get_peft_model(model, LoraConfig())\n"
-        "Trainer(model=model, train_dataset=rows).train()\n"
-    )
+    file.write_text(ADAPTED)
     facts = observe(Project(str(tmp_path), (str(file),)), [str(file)])
     assert not list(facts.of(Crash))
