@@ -14,11 +14,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +40,9 @@ MEASURED = TOP / "rules" / "trainlint_rules" / "measured.json"
 START = "import sys; sys.path[0:1] = []; from trainlint.__main__ import main; sys.exit(main())"
 """Without the working directory, which is the one that is linted, on the import path."""
 
+GRACE = 5
+"""Seconds between the signal that ends a process and the one that it cannot refuse."""
+
 CHECK = ("check", "--isolated", "--no-cache", "--select", "ALL")
 
 
@@ -60,11 +63,18 @@ class Repository:
 
 @dataclass(frozen=True)
 class Engine:
-    """Which trainlint, under which Python, and for how many seconds at most."""
+    """Which trainlint, under which Python, and for how many seconds of the processor at most.
+
+    The wall clock would make what is cut off depend on what else the machine does.
+    """
 
     python: str
     tree: str
-    limit: float
+    limit: int
+
+    def bound(self) -> None:
+        """Limit the process that calls this."""
+        resource.setrlimit(resource.RLIMIT_CPU, (self.limit, self.limit + GRACE))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -156,11 +166,10 @@ def run(result: Result, engine: Engine, path: Path, output: str) -> Result:
     began = time.perf_counter()
     with tempfile.TemporaryFile() as errors, open(os.devnull, "wb") as sink:
         command = (engine.python, "-c", START, *CHECK, output, result.folder)
-        process = subprocess.Popen(command, cwd=path, env=engine.environment, stdout=sink, stderr=errors)
-        timer = threading.Timer(engine.limit, process.kill)
-        timer.start()
+        process = subprocess.Popen(
+            command, cwd=path, env=engine.environment, stdout=sink, stderr=errors, preexec_fn=engine.bound
+        )
         _, status, used = os.wait4(process.pid, 0)
-        timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip().splitlines() or ["without a word"]
@@ -168,8 +177,8 @@ def run(result: Result, engine: Engine, path: Path, output: str) -> Result:
     match process.returncode:
         case 0 | 1:
             how = DONE
-        case code if code == -signal.SIGKILL and wall >= engine.limit:
-            how = f"cut off after {engine.limit:g} s"
+        case code if code == -signal.SIGXCPU:
+            how = f"cut off after {engine.limit} s"
         case code:
             how = f"exit status {code}: {said[-1]}"
     return replace(
@@ -259,7 +268,7 @@ def arguments() -> argparse.ArgumentParser:
     lint.add_argument("--reports", type=Path, help="a folder that keeps the whole report on each")
     lint.add_argument("--python", default=sys.executable)
     lint.add_argument("--tree", default="", help="a source tree of trainlint")
-    lint.add_argument("--limit", type=float, default=600, help="seconds for one repository")
+    lint.add_argument("--limit", type=int, default=600, help="seconds of the processor for one repository")
     pair = commands.add_parser("compare", help="two results, as one table")
     pair.add_argument("base", type=Path)
     pair.add_argument("change", type=Path)

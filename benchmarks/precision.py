@@ -80,10 +80,14 @@ def unread(results: Sequence[Result], judged: Mapping[Place, Verdict]) -> Iterat
     """The findings that nobody has read, then the verdicts whose findings are gone."""
     every = readings(results, judged)
     yield from (line(result.repository, found) for result, found, verdict in every if verdict is None)
+    for verdict in gone(every, judged):
+        yield f"gone: {verdict.verdict} {verdict.repository}/{verdict.path}:{verdict.row}: {verdict.code}"
+
+
+def gone(every: Sequence[Reading], judged: Mapping[Place, Verdict]) -> Iterator[Verdict]:
+    """The verdicts on findings that are no longer there."""
     there = {verdict.place for _, _, verdict in every if verdict}
-    for verdict in judged.values():
-        if verdict.place not in there:
-            yield f"gone: {verdict.verdict} {verdict.repository}/{verdict.path}:{verdict.row}: {verdict.code}"
+    yield from (verdict for verdict in judged.values() if verdict.place not in there)
 
 
 def measured(results: Sequence[Result], judged: Mapping[Place, Verdict]) -> dict[str, dict[str, object]]:
@@ -118,7 +122,7 @@ def sentence(count: Count, size: str, seen_in_code: bool) -> str:
     return f"{share}{count.true} true, {count.debatable} debatable, {count.false} false{read} in {size}"
 
 
-LEVELS = {"errors and warnings": ("error", "warning"), "notes": ("note",)}
+KINDS = ("errors and warnings", "notes", "faults of reading")
 
 COUNTED = ("findings", "true", "debatable", "false", "not read")
 
@@ -141,20 +145,29 @@ def page(results: Sequence[Result], judged: Mapping[Place, Verdict]) -> Iterator
     yield INTRODUCTION
     yield from ("", *header("", *COUNTED, "false of those read"))
     for name in dict.fromkeys(result.set for result in results):
-        for kind, levels in LEVELS.items():
-            of_kind = [each for each in every if each[0].set == name and each[1].severity in levels]
+        for kind in KINDS:
+            of_kind = (each for each in every if each[0].set == name and kind_of(each[1]) == kind)
             count = counted(verdict for _, _, verdict in of_kind)
             yield row(f"{name} set, {kind}", *numbers(count), percent(count.false, count.read))
     yield from by_rule(every, rules(results))
     yield from by_repository(results, every)
+    yield from corrected(every, judged)
     yield from not_reached(results)
+
+
+def kind_of(found: Found) -> str:
+    """What the tool says of itself and of code that it cannot read is counted apart."""
+    if found.code.startswith("TL9"):
+        return KINDS[2]
+    return KINDS[1] if found.severity == "note" else KINDS[0]
 
 
 def by_rule(every: Sequence[Reading], known: Mapping[str, bool]) -> Iterator[str]:
     yield from ("", "## By rule", "", *header("rule", "", *COUNTED, "precision"))
     for code in known:
-        for kind, levels in LEVELS.items():
-            count = counted(verdict for _, found, verdict in every if found.code == code and found.severity in levels)
+        for kind in KINDS:
+            of_rule = (each for each in every if each[1].code == code and kind_of(each[1]) == kind)
+            count = counted(verdict for _, _, verdict in of_rule)
             if count.findings:
                 precision = "" if count.precision is None else f"{count.precision:.2f}"
                 yield row(code, kind, *numbers(count), precision)
@@ -174,6 +187,14 @@ def by_repository(results: Sequence[Result], every: Sequence[Reading]) -> Iterat
     total = counted(verdict for _, _, verdict in every)
     size, seconds = sum(result.lines for result in results), sum(result.processor for result in results)
     yield row("all", "", size, *numbers(total), round(seconds))
+
+
+def corrected(every: Sequence[Reading], judged: Mapping[Place, Verdict]) -> Iterator[str]:
+    """The false alarms of earlier readings that are gone."""
+    yield from ("", "## Corrected", "", "False alarms of earlier readings that are gone:", "")
+    for verdict in gone(every, judged):
+        if verdict.verdict == "false":
+            yield f"- {verdict.code} in {verdict.repository}, {verdict.path}: {verdict.why}"
 
 
 def not_reached(results: Sequence[Result]) -> Iterator[str]:

@@ -94,7 +94,11 @@ def test_two_results_are_compared_in_one_table(tmp_path: Path, repository: Path)
 
 def test_what_is_cut_off_or_not_at_hand_is_said(tmp_path: Path, repository: Path) -> None:
     at = commit(repository, train_py=BUG)
-    assert results(tmp_path, repository, at, "--limit", 0.01)[0]["status"] == "cut off after 0.01 s"
+    endless = tmp_path / "python"
+    endless.write_text(f'#!/bin/sh\ncase "$*" in *rule*) exec {sys.executable} "$@";; esac\nwhile :; do :; done\n')
+    endless.chmod(0o755)
+    slow, _ = results(tmp_path, repository, at, "--python", endless, "--limit", 1)
+    assert (slow["status"], slow["findings"]) == ("cut off after 1 s", [])
     unknown = "0" * 40
     assert results(tmp_path, repository, unknown)[0]["status"].startswith("not at hand: git ")
     git(tmp_path / f"checkouts-{at[:8]}" / "someone+training", "checkout", "-q", "--orphan", "other")
@@ -141,6 +145,9 @@ def test_a_verdict_on_what_is_gone_is_told(tmp_path: Path, repository: Path) -> 
     audit = tmp_path / "audit.jsonl"
     audit.write_text(verdict(result["findings"][0], cured, "false"))
     assert ecosystem("unread", after, "--audit", audit).stdout == "gone: false someone/training/train.py:5: TL110\n"
+    page = tmp_path / "precision.md"
+    ecosystem("precision", after, "--audit", audit, "--page", page, "--measured", tmp_path / "measured.json")
+    assert "- TL110 in someone/training, train.py: a softmax feeds the loss" in page.read_text()
 
 
 def test_no_finding_is_judged_twice_or_in_other_words(tmp_path: Path, repository: Path) -> None:

@@ -46,13 +46,16 @@ def apply(world: World, built: Built, given: Arguments, node: ast.AST, frame: Fr
     """What such a model returns; None for anything else."""
     name = built.what.name
     if (counted := counted_by(name)) is not None:
-        logits = Tensor(_of_setting(world, built, counted), activation=raw(built), format=Made(built, node, frame))
+        last = _replaced(world, built, LANGUAGE)
+        layer = _of_setting(world, built, counted, last)
+        logits = Tensor(layer, activation=_meaning(built, last), format=Made(built, node, frame))
         return _with_logits(world, logits, given, node, frame)
     known = head(name)
     if known is None or built.arguments is None:
         return None
-    layer = _counted(world, built, known)
-    tensor = Tensor(layer, known.dim, activation=raw(built), format=Made(built, node, frame))
+    last = _replaced(world, built, known)
+    layer = _counted(world, built, known, last)
+    tensor = Tensor(layer, known.dim, activation=_meaning(built, last), format=Made(built, node, frame))
     return _entries(dict.fromkeys(known.keys, tensor), node, frame) if known.keys else tensor
 
 
@@ -61,6 +64,21 @@ def raw(built: Built) -> Activation | None:
     if not isinstance(built.node, ast.expr):
         return None
     return Activation(built.label or built.name, Form.LOGITS, built.frame.step(built.node))
+
+
+def _meaning(built: Built, last: Tensor | Unknown | None) -> Activation | None:
+    """What the numbers of a model mean: those of the layer that replaced its last one, if one did."""
+    if last is not None:
+        return last.activation if isinstance(last, Tensor) else None
+    return None if _is_other(built) else raw(built)
+
+
+def _is_other(built: Built) -> bool:
+    """Whether an option may make a model put out something else."""
+    given = built.arguments
+    if given is None or counted_by(built.what.name) is not None:
+        return False
+    return bool(given.double_stars) or any(option in given.keywords for option in FEATURES)
 
 
 def _entries(tensors: dict[str | int, Tensor] | dict[str, Tensor], node: ast.AST, frame: Frame) -> Entries:
@@ -79,15 +97,14 @@ def _with_logits(world: World, tensor: Tensor, given: Arguments, node: ast.AST, 
     return _entries({"logits": tensor, **places}, node, frame)
 
 
-def _counted(world: World, built: Built, known: Head) -> Layer | Unknown:
+def _counted(world: World, built: Built, known: Head, last: Tensor | Unknown | None) -> Layer | Unknown:
     """The layer that counts the classes: the one that replaced it, or what the call states."""
     given = built.arguments
     assert given is not None, "the call was seen"
-    if any(option in given.keywords for option in FEATURES) or given.double_stars:
+    if _is_other(built):
         return Unknown(f"what {built.name} returns is decided by an option")
-    replaced = _replaced(world, built, known)
-    if replaced is not None:
-        return replaced
+    if last is not None:
+        return last.layer if isinstance(last, Tensor) else last
     count = given.keywords.get(known.parameter)
     if count is None:
         return _by_default(world, built, known)
@@ -115,8 +132,8 @@ def _layer(world: World, built: Built, classes: Integer | Unknown) -> Layer | Un
     return Layer(built.label or built.name, classes.because(step), step.where)
 
 
-def _replaced(world: World, built: Built, known: Head) -> Layer | Unknown | None:
-    """``model.fc = nn.Linear(512, 10)`` behind its construction; Unknown where the order is not followed."""
+def _replaced(world: World, built: Built, known: Head) -> Tensor | Unknown | None:
+    """What ``model.fc = nn.Linear(512, 10)`` behind its construction puts out; Unknown where that is not followed."""
     module = built.frame.module
     holder = module.parents.get(built.node)
     place = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) else None
@@ -127,7 +144,7 @@ def _replaced(world: World, built: Built, known: Head) -> Layer | Unknown | None
             if found is not None and found.name == f"{place}.{name}":
                 new = world.bound_value(found, found.name, built.frame)
                 made = world.call(new, Arguments(), built.node, built.frame) if isinstance(new, Built) else new
-                return made.layer if isinstance(made, Tensor) else Unknown(f"{place}.{name} is replaced")
+                return made if isinstance(made, Tensor) else Unknown(f"{place}.{name} is replaced")
     written = next((name for name in known.attributes if _is_written(world, name)), None)
     return Unknown(f"{written} of a model is replaced somewhere") if written else None
 
@@ -161,16 +178,15 @@ def _is_written(world: World, name: str) -> bool:
     return known
 
 
-def _of_setting(world: World, built: Built, name: str) -> Layer | Unknown:
+def _of_setting(world: World, built: Built, name: str, last: Tensor | Unknown | None) -> Layer | Unknown:
     """The class count of a transformers model: what the call, or the settings that it is given, say."""
     given = built.arguments
     if given is None or given.double_stars:
         return _of_checkpoint(world, built, name)
     if any(True for _ in world.workspace.mentions_both(GROWN, GROWN)):
         return Unknown(f"{GROWN} gives the model another width")
-    replaced = _replaced(world, built, LANGUAGE)
-    if replaced is not None:
-        return replaced
+    if last is not None:
+        return last.layer if isinstance(last, Tensor) else last
     count = given.keywords.get(name) or _in_settings(world, given, name)
     if count is not None:
         return _layer(world, built, world.integer(world.force(count)))

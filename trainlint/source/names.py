@@ -115,6 +115,19 @@ def statement(module: Module, node: ast.AST) -> ast.stmt:
     return node
 
 
+def own_statements(scope: ast.AST) -> Iterator[ast.stmt]:
+    """The statements of a scope, those of inner functions and classes not."""
+    waiting: list[ast.AST] = list(getattr(scope, "body", ())) if not isinstance(scope, ast.Lambda) else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for field in BLOCKS:
+                block = getattr(node, field, None)
+                waiting += block if isinstance(block, list) else []
+
+
 def following(parent: ast.AST, child: ast.AST) -> list[ast.stmt]:
     """The statements behind one of a block."""
     for block in blocks(parent):

@@ -15,10 +15,9 @@ from trainlint.source.linkers.selection.measures import (
     function_of,
     innermost_loop,
     latest,
-    own_statements,
     spelled,
 )
-from trainlint.source.names import holds
+from trainlint.source.names import holds, own_statements
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Frame
 from trainlint.source.world import World

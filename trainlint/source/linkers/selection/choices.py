@@ -9,8 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trainlint.source.linkers.selection.measures import own_statements
-from trainlint.source.names import statement
+from trainlint.source.names import own_statements, statement
 from trainlint.source.sift.selection import RECORD
 from trainlint.source.summary import Module, last
 from trainlint.value import Better

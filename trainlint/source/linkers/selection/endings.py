@@ -64,7 +64,8 @@ def _ends(world: World, module: Module, compare: ast.Compare, node: ast.expr) ->
         return jobs.meets_a_sample(world, module, compare, node) and jobs.stops(module, compare)
     if not isinstance(compare.ops[0], ast.Gt | ast.GtE) or PATIENT.search(ast.unparse(compare)):
         return False
-    return _breaks(module, compare)
+    # The end of a span is a number too: ``if end > length: break`` asks no model.
+    return bool(GATE.search(last(node))) and _breaks(module, compare)
 
 
 def _breaks(module: Module, compare: ast.Compare) -> bool:

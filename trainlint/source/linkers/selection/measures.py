@@ -14,7 +14,7 @@ from trainlint.facts import Measured
 from trainlint.knowledge.scores import score
 from trainlint.source import callers
 from trainlint.source.binding import argument, declared, parameters
-from trainlint.source.names import statement
+from trainlint.source.names import own_statements, statement
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Frame, Function, Thunk
 from trainlint.source.world import World
@@ -311,19 +311,6 @@ def _fed_by(node: ast.stmt) -> Iterator[str]:
             yield dotted(holder) or ""
         case _:
             yield from bound(node)
-
-
-def own_statements(scope: ast.AST) -> Iterator[ast.stmt]:
-    """The statements of a scope, those of inner functions and classes not."""
-    waiting: list[ast.AST] = list(getattr(scope, "body", ())) if not isinstance(scope, ast.Lambda) else []
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-                block = getattr(node, field, None)
-                waiting += block if isinstance(block, list) else []
 
 
 def _passed(world: World, name: str, place: Place) -> Iterator[Reading]:

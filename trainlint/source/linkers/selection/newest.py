@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from trainlint.facts import Fact, NewestBest
 from trainlint.source.linkers.selection import saves
-from trainlint.source.linkers.selection.measures import own_statements
 from trainlint.source.linkers.site import Site
-from trainlint.source.names import statement
+from trainlint.source.names import own_statements, statement
 from trainlint.source.sift.selection import NEWEST
 from trainlint.source.summary import Module, last
 from trainlint.source.world import World

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from trainlint.facts import Sign
 from trainlint.source.linkers.selection.choices import Choice
-from trainlint.source.linkers.selection.measures import own_statements
+from trainlint.source.names import own_statements
 from trainlint.source.summary import Module, bound
 from trainlint.span import Span
 from trainlint.value import Better
