@@ -80,7 +80,7 @@ def test_a_new_finding_is_reported_beside_a_known_one(project: Path) -> None:
     document = json.loads(checked.out)
     assert [each["filename"] for each in document["findings"]] == ["other.py"]
     assert document["summary"] == {"error": 1, "warning": 0, "note": 0, "suppressed": 0, "baselined": 1}
-    assert "stale" not in document
+    assert document["stale"] == []
 
 
 def test_a_new_collision_does_not_hide_behind_a_known_one(project: Path) -> None:

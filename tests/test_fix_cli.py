@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
+import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from front_door import run
 from test_cli import trainlint
 from test_startup import imported
+from test_told import blocks
 
 from trainlint.check import Request, check
 from trainlint.facts import KeptWeights
@@ -18,8 +24,10 @@ from trainlint.finding import Applicability, Edit, Fix, Replace
 from trainlint.fix import Changed, NotWritten, write
 from trainlint.repair import repaired
 from trainlint.report import Report
+from trainlint.rule import installed
 from trainlint.span import Span
 
+TOP = Path(__file__).parent.parent
 BLANK = " "
 TRAIN = """\
 from torch import nn, optim
@@ -237,6 +245,39 @@ def test_of_two_fixes_that_overlap_the_first_wins(project: Path, monkeypatch: py
     repair = repaired(request, replace(report, findings=(finding, other)), Applicability)
     assert repair.fixed == (finding,)
     assert repair.left == {other: "its fix overlaps with that of TL206 in line 16; run again"}
+
+
+def test_the_page_shows_what_its_commands_print(tmp_path: Path) -> None:
+    page = (TOP / "docs" / "fixes.md").read_text()
+    folder = Path(shutil.copytree(TOP / "examples" / "best_of_a_run", tmp_path / "best_of_a_run"))
+    for command, output in blocks(page):
+        if command.startswith("trainlint"):
+            told = run(folder, *command.split()[1:])
+            assert told.out + told.err == output, command
+
+
+def test_the_example_restores_its_best_model_once_it_is_fixed(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    folder = Path(shutil.copytree(TOP / "examples" / "best_of_a_run", tmp_path / "best_of_a_run"))
+    best, restored = numbers(folder)
+    assert best > restored
+    trainlint(folder, "--fix")
+    best, restored = numbers(folder)
+    assert best == restored
+
+
+def numbers(folder: Path) -> list[float]:
+    command = [sys.executable, "train.py"]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return [float(each) for each in re.findall(r"[\d.]+", told)]
+
+
+def test_the_page_lists_the_rules_that_have_a_fix() -> None:
+    page = (TOP / "docs" / "fixes.md").read_text()
+    listed = {code for row in re.findall(r"^\| (TL[^|]*) \|", page, re.MULTILINE) for code in row.split(", ")}
+    modules = {code: sys.modules[rule.check.__module__] for code, rule in installed().items()}
+    rules = {code for code, module in modules.items() if "Fix(" in inspect.getsource(module)}
+    assert listed == rules
 
 
 def test_nothing_that_fixes_code_is_loaded_unless_something_has_a_fix(project: Path) -> None:

@@ -123,6 +123,18 @@ def test_a_method_is_called_on_any_expression(text: str, becomes: str) -> None:
 @pytest.mark.parametrize(
     ("text", "becomes"),
     [
+        ("f(p=«0.1»)", "f(p=0.1 if t else 0)"),
+        ("f(p=«p»)", "f(p=p if t else 0)"),
+        ("f(p=«p if q else r»)", "f(p=(p if q else r) if t else 0)"),
+    ],
+)
+def test_a_condition_is_put_behind_an_expression(text: str, becomes: str) -> None:
+    assert fixed(text, Wrap(place(text), after=" if t else 0")) == becomes
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
         ("best = «m.state_dict()»", "best = copy.deepcopy(m.state_dict())"),
         ("best = («m.state_dict()»)", "best = (copy.deepcopy(m.state_dict()))"),
         ("best = «a, b»", "best = copy.deepcopy((a, b))"),

@@ -8,23 +8,26 @@ import shutil
 import subprocess
 import sys
 import tokenize
+from collections.abc import Iterator
+from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
+from made import loss
 
 from trainlint.check import Request, check
 from trainlint.config import Layer
-from trainlint.finding import (
-    Applicability,
-    Finding,
-)
+from trainlint.facts import Facts, Loss
+from trainlint.finding import Applicability, Finding, Fix, Wrap
 from trainlint.fix import write
+from trainlint.lint import lint
 from trainlint.repair import Draft, repaired
 from trainlint.report import Report
-from trainlint.rule import installed
+from trainlint.rule import Rule, installed
 from trainlint.source import cells_in
 from trainlint.span import Span
+from trainlint.value import Step
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FOLDERS = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))
@@ -130,3 +133,43 @@ def test_what_is_fixed_still_runs(fixed_copies: list[Path]) -> None:
     errors = {folder: each["error"] for folder, each in json.loads(run.stdout).items() if each["error"]}
     assert not errors
     assert len(fixed_copies) > 20
+
+
+WHERE = Span("train.py", 3, 8, 3, 20)
+CAST = Fix(Applicability.SAFE, "Cast", (Wrap(WHERE, after=".float()"),))
+COPY = Fix(Applicability.SAFE, "Copy", (Wrap(WHERE, "copy(", ")"),))
+
+
+@pytest.mark.parametrize(
+    ("seen", "left"),
+    [
+        ([CAST], CAST),
+        ([CAST, CAST], CAST),
+        ([CAST, COPY], None),
+        ([CAST, None], CAST.unsafe()),
+    ],
+    ids=["one way", "two ways that agree", "two ways that do not", "a way that needs none"],
+)
+def test_a_fix_holds_for_all_ways_to_a_place_or_is_not_safe(seen: list[Fix | None], left: Fix | None) -> None:
+    """Each way is a caller; without a fix, it finds nothing."""
+    by_caller = dict(enumerate(seen))
+
+    def check(fact: Loss) -> Iterator[Finding]:
+        fix = by_caller[int(fact.context[0].text)]
+        if fix is not None:
+            yield Finding(fact.call, "found", fix=fix)
+
+    facts = [replace(loss("train.py"), context=(Step(str(caller), WHERE),)) for caller in by_caller]
+    rule = Rule("TL101", "made", "TL101: a rule of this test.", Loss, check)
+    (finding,) = lint(Facts(facts), [rule])
+    assert finding.fix == left
+
+
+def test_a_fix_that_only_one_branch_asks_for_is_not_safe() -> None:
+    def check(fact: Loss) -> Iterator[Finding]:
+        yield Finding(fact.call, "found", fix=CAST)
+
+    fact = replace(loss("train.py"), branch=(Step("if fast:", WHERE),), everywhere=False)
+    rule = Rule("TL101", "made", "TL101: a rule of this test.", Loss, check)
+    (finding,) = lint(Facts([fact]), [rule])
+    assert finding.fix == CAST.unsafe()

@@ -20,10 +20,12 @@ from trainlint.config import Settings
 from trainlint.facts import (
     Crash,
     CtcLoss,
+    DiscardedResult,
     Divergence,
     DivergenceInput,
     Fact,
     Facts,
+    FreezingWrite,
     LabelMask,
     Loss,
     LossArithmetic,
@@ -62,6 +64,8 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     OPTIMIZERS: ((Optimizer,), Severity.WARNING),
     "divergences": ((Divergence, DivergenceInput), Severity.WARNING),
     "stop checks": ((StopCheck,), Severity.WARNING),
+    "discarded results": ((DiscardedResult,), Severity.WARNING),
+    "frozen modules": ((FreezingWrite,), Severity.WARNING),
 }
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
@@ -160,7 +164,7 @@ def check(request: Request) -> Report:
 
     Raises:
         ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
-        ValueError: two rule packs claim one code.
+        PackError: the installed rule packs cannot be used.
     """
     asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
     missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}

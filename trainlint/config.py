@@ -298,6 +298,9 @@ TEXTS: Mapping[str, object] = {"type": "array", "items": TEXT}
 ONE_OR_MORE: Mapping[str, object] = {"anyOf": [TEXT, TEXTS]}
 
 
+NO_ENTRIES: Mapping[str, object] = {}
+
+
 def _table_of(key: str, entry: Mapping[str, object]) -> Mapping[str, object]:
     """The type of a table whose names may hold points: TOML makes tables of them."""
     return {"type": "object", "additionalProperties": {"anyOf": [entry, {"$ref": f"#/properties/{key}"}]}}
@@ -353,12 +356,14 @@ KEYS: Mapping[str, Key] = {
         "By pattern of files: the rules to leave out there.",
         _table_of("per-file-ignores", ONE_OR_MORE),
         _per_file_ignores,
+        default=NO_ENTRIES,
         adds=True,
     ),
     "severity": Key(
         "By rule: the level that its findings get.",
         _table_of("severity", {"enum": [severity.value for severity in Severity]}),
         lambda settings, folder, value: replace(settings, severity={**settings.severity, **_severities(value)}),
+        default=NO_ENTRIES,
         adds=True,
     ),
     "fail-on": Key(
@@ -393,6 +398,7 @@ KEYS: Mapping[str, Key] = {
         "Numbers that only a run knows, by the name that trainlint gives them.",
         _table_of("values", {"type": "integer"}),
         lambda settings, folder, value: replace(settings, values={**settings.values, **_numbers(value)}),
+        default=NO_ENTRIES,
         adds=True,
     ),
     "output-format": Key(
@@ -439,7 +445,7 @@ def shown(layers: Iterable[Layer]) -> Iterator[Setting]:
         said = [Setting(key, layer.table[key], layer.origin) for layer in known if key in layer.table]
         if said and isinstance(said[-1].value, dict):
             last = {name: (each, one.origin) for one in said for name, each in _entries(one.value)}
-            yield from (Setting(f"{key}.{name}", value, origin) for name, (value, origin) in last.items())
+            yield from (Setting(f'{key}."{name}"', value, origin) for name, (value, origin) in last.items())
         elif said:
             yield from said if declared.adds else said[-1:]
         else:

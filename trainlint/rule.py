@@ -14,8 +14,16 @@ from trainlint.finding import Finding
 
 Check = Callable[[Any], Iterator[Finding]]
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "trainlint.rules"
 """The entry-point group through which rule packs, our own included, are found."""
+
+
+class PackError(ValueError):
+    """Rule packs that cannot be used together, or one that cannot be used at all; the message names them."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +62,26 @@ def installed() -> dict[str, Rule]:
     """Every rule of every installed pack, by code.
 
     Raises:
-        ValueError: two packs claim one code; both are named.
+        PackError: a pack cannot be loaded, or two claim one code; both are named.
     """
     from importlib.metadata import entry_points
 
     rules: dict[str, Rule] = {}
     claims: dict[str, str] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        for found in rules_in(point.load()):
+        for found in _loaded(point):
             claim = f"{found.name} of the pack {point.name!r} ({point.value})"
             if claims.setdefault(found.code, claim) != claim:
-                raise ValueError(f"{found.code} is claimed by both {claims[found.code]} and {claim}")
+                raise PackError(f"{found.code} is claimed by both {claims[found.code]} and {claim}")
             rules[found.code] = found
     return dict(sorted(rules.items()))
+
+
+def _loaded(point: EntryPoint) -> list[Rule]:
+    try:
+        return list(rules_in(point.load()))
+    except Exception as error:
+        raise PackError(f"the rule pack {point.name!r} ({point.value}) cannot be loaded: {error!r}") from error
 
 
 def rules_in(pack: ModuleType) -> Iterator[Rule]:

@@ -88,5 +88,5 @@ def _what(model: StuckEval) -> str:
 
 def _so(model: StuckEval) -> str:
     if not model.layers:
-        return "dropout stays off, and batch normalization no longer follows the data"
+        return "where it has dropout, that stays off, and batch normalization no longer follows the data"
     return f"{' and '.join(model.layers)} no longer {'act' if len(model.layers) > 1 else 'acts'} as in training"

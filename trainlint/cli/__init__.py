@@ -31,9 +31,13 @@ def main(words: Sequence[str]) -> int:
         # Whoever read the output has gone; the interpreter must not fail on the way out over what is left in it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
-    except Exception:
+    except Exception as error:
         import traceback
 
+        from trainlint.rule import PackError
+
+        if isinstance(error, PackError):
+            return complain(str(error))
         return complain(f"internal error\n{traceback.format_exc()}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -64,7 +64,12 @@ def _function(command: Command) -> Any:
     kinds: dict[str, Any] = {}
     if command.arguments:
         kinds[command.arguments] = Annotated[
-            list[str] | None, typer.Argument(help=command.arguments_help, metavar=command.arguments.upper())
+            list[str] | None,
+            typer.Argument(
+                help=command.arguments_help,
+                metavar=command.arguments.upper(),
+                autocompletion=_completion(command.arguments.upper()),
+            ),
         ]
     kinds.update({_parameter(option): _kind(option) for option in command.options})
     function.__annotations__ = kinds
@@ -84,8 +89,44 @@ def _parameter(option: Option) -> str:
 def _kind(option: Option) -> Any:
     base = {Kind.FLAG: bool, Kind.ONE: str | None, Kind.MANY: list[str] | None}[option.kind]
     metavar = option.metavar or None
-    info = typer.Option(*option.flags, help=option.help, metavar=metavar, show_default=False)
+    info = typer.Option(
+        *option.flags,
+        help=option.help,
+        metavar=metavar,
+        show_default=False,
+        autocompletion=_completion(option.metavar),
+    )
     return Annotated[base, info]
+
+
+def _completion(metavar: str) -> Callable[[str], list[str]] | None:
+    """What a shell offers for a value that help shows like this; None where it is for the shell to know."""
+    if "|" in metavar and metavar.islower():
+        return _offering(lambda: metavar.split("|"))
+    words = {"RULES": _rules, "CODES": _rules, "FORMAT": _formats}.get(metavar)
+    return _offering(words) if words else None
+
+
+def _offering(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What offers the words that begin as what is typed behind the last comma."""
+
+    def offered(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{word}" for word in words() if word.startswith(last)]
+
+    return offered
+
+
+def _rules() -> Iterable[str]:
+    from trainlint.rule import installed
+
+    return [word for rule in installed().values() for word in (rule.code, rule.name)]
+
+
+def _formats() -> Iterable[str]:
+    from trainlint.cli.output import FORMATS
+
+    return FORMATS
 
 
 def _default(kind: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +17,6 @@ from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
-
-WANTED = re.compile(r"--define (\S+?)=")
-"""A name that an open question asks a number for."""
 
 MOST_STALE = 10
 """Stale entries that are told one by one."""
@@ -193,7 +189,7 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
             if line not in report.faults:
                 print(line, file=sys.stderr)
     for name in _unasked(report, said):
-        wanted = WANTED.findall(" ".join(each.why.settle for each in report.unjudged))
+        wanted = filter(None, (each.why.settle for each in report.unjudged))
         print(f"--define {name}: nothing that was judged asks for it{did_you_mean(name, wanted)}", file=sys.stderr)
     if not report.files_checked:
         print("0 files checked", file=sys.stderr)

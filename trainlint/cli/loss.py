@@ -17,7 +17,8 @@ from trainlint.cli.output import choice
 from trainlint.cli.probe import needing_torch
 from trainlint.facts.precision import Dtype
 from trainlint.finding import Finding, Severity
-from trainlint.report import Report, Tally, text
+from trainlint.identity import Surroundings, identities
+from trainlint.report import Report, Tally, filename, text
 from trainlint.report.structured import as_json
 from trainlint.rule import installed
 from trainlint.span import Span
@@ -142,8 +143,17 @@ def reported(judged: Judged) -> Report:
     nan = (f"{judged.named}: {listed(undefined)} cannot be judged: the gradient is nan",) if undefined else ()
     faults = (*judged.failed, *nan)
     tally = Tally(int(not findings and not faults), int(bool(findings)), int(bool(faults and not findings)))
-    lines: dict[str, dict[int | None, list[str]]] = {judged.where.path: {None: lines_of(judged.where.path)}}
-    return Report(findings, (), (), {"losses": tally}, 1, {}, findings, faults, (), lines)
+    told = lines_of(judged.where.path)
+    around = Surroundings(lambda path: filename(path, os.getcwd()), lambda span: told, lambda span: judged.named)
+    return Report(
+        findings,
+        judged={"losses": tally},
+        files_checked=1,
+        failing=findings,
+        faults=faults,
+        lines={judged.where.path: {None: told}},
+        identities=identities(findings, around),
+    )
 
 
 def findings_of(judged: Judged) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ hold no syntax node, no tensor and no file handle, so a rule cannot tell who is 
 """
 
 from trainlint.facts.copies import KeptWeights, LoadedModel, Sharing, WeightAverage
-from trainlint.facts.distillation import Divergence, DivergenceInput, Reduction
+from trainlint.facts.distillation import Divergence, DivergenceInput, ExactCopy, KeptTeacher, Reduction, SelfMatch
 from trainlint.facts.effects import (
     AttentionDropout,
     DiscardedResult,
@@ -16,7 +16,7 @@ from trainlint.facts.effects import (
     Unfrozen,
 )
 from trainlint.facts.fact import Fact, Facts, Option, Unjudged
-from trainlint.facts.loop import Accumulation, Grouping, StuckEval
+from trainlint.facts.loop import Accumulation, Grouping, KeptGraph, ScaledClip, StuckEval, UnclearedGradients
 from trainlint.facts.precision import (
     Accumulator,
     Compensation,
@@ -75,6 +75,7 @@ __all__ = [
     "Dtype",
     "Embedding",
     "EmptyMean",
+    "ExactCopy",
     "Fact",
     "Facts",
     "Fill",
@@ -83,6 +84,8 @@ __all__ = [
     "Grouping",
     "Ids",
     "Job",
+    "KeptGraph",
+    "KeptTeacher",
     "KeptWeights",
     "LabelMask",
     "LabelShift",
@@ -103,7 +106,9 @@ __all__ = [
     "Relabelling",
     "Repetition",
     "ReservedClass",
+    "ScaledClip",
     "Selection",
+    "SelfMatch",
     "SentinelIndex",
     "Service",
     "SharedData",
@@ -114,6 +119,7 @@ __all__ = [
     "Storage",
     "StuckEval",
     "Targets",
+    "UnclearedGradients",
     "Unfrozen",
     "Unjudged",
     "Unreadable",

@@ -8,7 +8,7 @@ from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
 from trainlint.facts.targets import Activation
-from trainlint.value import Step, Unknown
+from trainlint.value import Real, Step, Unknown
 
 
 class Reduction(Enum):
@@ -69,3 +69,51 @@ class DivergenceInput(Fact):
             yield Unjudged(self.call, "is the target of the divergence what it wants", self.target)
         elif isinstance(self.log_target, Unknown):
             yield Unjudged(self.call, "is the target of the divergence what it wants", self.log_target)
+
+
+@dataclass(frozen=True)
+class KeptTeacher(Fact):
+    """A teacher that is a part of the module which is trained, learns nothing, and goes to training mode with it.
+
+    ``still`` are the lines that show that it learns nothing: it is called without gradient, or frozen. ``evaluated`` is
+    the line that puts it into evaluation mode once, ``switched`` the one that switches the whole to training mode;
+    both are None where nothing does. ``depends`` is a line of the teacher that does something else in training mode;
+    None where it is not known what the teacher is.
+    """
+
+    teacher: str
+    owner: str
+    still: tuple[Step, ...]
+    evaluated: Step | None
+    switched: Step | None
+    depends: Step | None
+
+
+@dataclass(frozen=True)
+class SelfMatch(Fact):
+    """A loss that compares something with itself: ``side`` is how the code calls it, ``made`` the line that made it."""
+
+    function: str
+    side: str
+    made: Step
+
+
+@dataclass(frozen=True)
+class ExactCopy(Fact):
+    """A student that starts as an exact copy of its teacher, and is trained on nothing but to agree with it.
+
+    ``copied`` is the line that copies it, ``matched`` the one that computes the loss, ``eps`` the epsilon of the
+    optimizer, which is a kind of Adam.
+    """
+
+    optimizer: str
+    student: str
+    teacher: str
+    copied: Step
+    matched: Step
+    eps: Real | Unknown
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        """Whether the epsilon holds the student where it is."""
+        if isinstance(self.eps, Unknown):
+            yield Unjudged(self.call, "does the student stay where it starts", self.eps)

@@ -63,3 +63,49 @@ class Accumulation(Fact):
     def unjudged(self) -> Iterator[Unjudged]:
         if isinstance(self.grouping, Unknown):
             yield Unjudged(self.argument, "is the sum of gradients a mean", self.grouping)
+
+
+@dataclass(frozen=True)
+class UnclearedGradients(Fact):
+    """A loop that goes backward and steps, and in which nothing clears the gradients.
+
+    ``optimizer`` is how the code calls what steps, ``stepped`` the line where it does, ``loop`` that of the loop.
+    ``why`` is unknown where something that is not seen may clear them.
+    """
+
+    optimizer: str
+    stepped: Step
+    loop: Step
+    why: Unknown | None = None
+
+    def unjudged(self) -> Iterator[Unjudged]:
+        if self.why is not None:
+            yield Unjudged(self.argument, "are the gradients cleared", self.why)
+
+
+@dataclass(frozen=True)
+class ScaledClip(Fact):
+    """Gradients that are clipped while a scaler has them multiplied.
+
+    ``clips`` is how the code calls what clips, ``scaled`` the line that multiplies the loss, ``stepped`` the one that
+    divides the gradients again. ``assumed`` are the defaults under which the scaler is switched off.
+    """
+
+    clips: str
+    scaled: Step
+    stepped: Step
+    assumed: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class KeptGraph(Fact):
+    """A loss that went backward and is kept with its graph, for as long as a loop runs.
+
+    ``loss`` and ``keeper`` are how the code calls them, ``backward`` is the line after which nothing needs the graph,
+    ``loop`` the loop through which it stays.
+    """
+
+    loss: str
+    keeper: str
+    backward: Step
+    loop: Step

@@ -26,6 +26,7 @@ def wrapped(edit: Wrap, tree: Tree) -> Iterator[TextEdit]:
     node = tree.find(edit.where, cst.BaseExpression)
     becomes_argument = edit.before.endswith("(") and edit.after.startswith(")")
     stands = not isinstance(node, NO_ARGUMENTS) if becomes_argument else isinstance(node, PRIMARIES)
+    stands = stands or (edit.after.startswith(" ") and isinstance(node, cst.BaseNumber))
     start, end = (tree.start(node), tree.end(node)) if stands else tree.outer(node)
     left, right = ("", "") if stands or node.lpar else ("(", ")")
     yield from (

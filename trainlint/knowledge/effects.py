@@ -25,6 +25,9 @@ NEW_TENSORS = frozenset(
 )  # fmt: skip
 """Methods of a tensor that are documented to return another one, and that read like an order."""
 
+CASTS = frozenset({"bfloat16", "bool", "cuda", "double", "float", "half", "int", "long", "to"})
+"""Those of them that modules have too, which then change themselves."""
+
 METHODS = IN_PLACE_TWINS | NEW_TENSORS
 
 FUNCTIONS = frozenset(
@@ -107,8 +110,8 @@ MODULES = frozenset({"torch.nn.Module", "transformers.PreTrainedModel", "diffuse
 
 MISSPELLED = frozenset(
     {
-        "require_grad", "require_grads", "required_grad", "requires_grads", "requiers_grad", "requres_grad",
-        "reqiures_grad", "requires_gard", "requiresgrad", "requires_gradient",
+        "require_grad", "require_grads", "required_grad", "requires_grads", "requires_gard", "requiresgrad",
+        "requires_gradient",
     }
 )  # fmt: skip
 """What is written instead of ``requires_grad``, and is nothing to PyTorch."""

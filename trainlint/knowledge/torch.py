@@ -49,6 +49,16 @@ DIVERGENCE_FUNCTION = Signature(
     f"{F}.kl_div", ("input", "target", *_OF_DIVERGENCE), {"reduction": "mean", "log_target": False}
 )
 DIVERGENCE_CLASS = Signature("torch.nn.KLDivLoss", _OF_DIVERGENCE, {"reduction": "mean", "log_target": False})
+_MATCHING = (
+    ("mse_loss", "MSELoss"),
+    ("l1_loss", "L1Loss"),
+    ("smooth_l1_loss", "SmoothL1Loss"),
+    ("huber_loss", "HuberLoss"),
+)
+MATCHING_FUNCTIONS = (DIVERGENCE_FUNCTION.name, *(f"{F}.{name}" for name, _ in _MATCHING))
+MATCHING_CLASSES = (DIVERGENCE_CLASS.name, *(f"torch.nn.{name}" for _, name in _MATCHING))
+"""Losses that are zero where the two tensors are the same."""
+
 CTC_FUNCTIONS = (
     Signature(
         f"{F}.ctc_loss",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
@@ -19,6 +21,15 @@ def coloured(lines: Iterable[Line]) -> str:
     for line in lines:
         console.print(Text.assemble(*((piece, style) for style, piece in line)), soft_wrap=True)
     return text.getvalue()
+
+
+def picture(lines: Iterable[Line], title: str, width: int) -> str:
+    """The lines as a terminal of this width shows them, as SVG that asks nobody for a font."""
+    console = Console(file=io.StringIO(), record=True, width=width, force_terminal=True, color_system="standard")
+    for line in lines:
+        console.print(Text.assemble(*((piece, style) for style, piece in line)))
+    form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return console.export_svg(title=title, code_format=form, unique_id="trainlint")
 
 
 class Bar:

@@ -562,11 +562,24 @@ def _is_instance(world: World, thing: Thing, kind: Thing) -> bool | None:
             return True if name == kind.name else False if apart else None
         case Built(what=Class() as cls), External():
             bases = {each.name for each in objects.lineage(world, cls) if isinstance(each, External)}
-            apart = kind.name in PARALLEL or kind.name in KINDS or (bases == {MODULE} and _is_loss(kind.name))
-            return True if kind.name in bases else False if apart else None
+            apart = kind.name in PARALLEL or kind.name in KINDS
+            if kind.name in bases or apart:
+                return kind.name in bases
+            return False if kind.name.startswith(TORCH) and bases == {MODULE} and _is_settled(world, cls) else None
         case _, External(name=name) if name in KINDS:
-            return _is_of_kind(thing, KINDS[name])
+            return is_of_kind(thing, KINDS[name])
     return None
+
+
+def _is_settled(world: World, cls: Class) -> bool:
+    """Whether every base of a class is known."""
+    known = (each for each in objects.lineage(world, cls) if isinstance(each, Class))
+    bases = (
+        world.apart().evaluate(base.value if isinstance(base, ast.Subscript) else base, each.outer)
+        for each in known
+        for base in each.node.bases
+    )
+    return all(isinstance(base, Class | External) for base in bases)
 
 
 def _is_loss(name: str) -> bool:
@@ -574,7 +587,8 @@ def _is_loss(name: str) -> bool:
     return name.startswith(TORCH) and name.endswith("Loss")
 
 
-def _is_of_kind(thing: Thing, kind: str) -> bool | None:
+def is_of_kind(thing: Thing, kind: str) -> bool | None:
+    """Whether something is one of these kinds."""
     match thing:
         case Tensor():
             return kind == "tensor"
@@ -584,6 +598,8 @@ def _is_of_kind(thing: Thing, kind: str) -> bool | None:
             return kind == ("list" if thing.mutable else "tuple")
         case Constant():
             return kind == type(thing.value).__name__ if not thing.assumed else None
+        case Integer(terms=(), assumed=()):
+            return False
     return None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from trainlint.source import objects, pretrained
-from trainlint.source.binding import argument, arguments, parameters
+from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.flow import applications
-from trainlint.source.names import leaves, returns, spelled, statement
+from trainlint.source.gradients import trains
+from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -28,7 +30,7 @@ from trainlint.source.things import (
     Thunk,
     identity,
 )
-from trainlint.source.world import MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, World
+from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A_NUMBER, Impossible, Path, World, worlds
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
@@ -466,6 +468,7 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     found = callers_of(world, frame.module, function)
     if not found:
         return None
+    found = _on_the_way(world, found, frame.module, function) or found
     chosen = _chosen(world, ("calls", id(function)), found, function)
     if chosen is None:
         return None
@@ -489,6 +492,25 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
     outer = called.frame if isinstance(called, Function) else frame.outer
     number = world.workspace.number("call", id(function), id(chosen.node), where.number)
     return Frame(frame.module, function, given, receiver, outer, number, entry=(chosen.node, where))
+
+
+def _on_the_way(world: World, callers: Sequence[Caller], module: Module, function: FunctionNode) -> tuple[Caller, ...]:
+    """The callers that may lead to the site: they pass what it needs, and train where it does."""
+    needed = world.needed.get(function, ())
+    passing = (each for each in callers if not _leaves_out(each, module, function, needed))
+    return tuple(each for each in passing if not world.learns or trains(each.module, each.node))
+
+
+def _leaves_out(caller: Caller, module: Module, function: FunctionNode, names: Collection[str]) -> bool:
+    """Whether a call is seen not to pass a parameter of one of these names."""
+    call = caller.node
+    if not names or any(isinstance(each, ast.Starred) for each in call.args):
+        return False
+    is_method = isinstance(module.parents.get(function), ast.ClassDef)
+    bound = is_method and not isinstance(function, ast.Lambda) and "staticmethod" not in objects.marks(function)
+    given = {each.arg for each in call.keywords}
+    passed = given.union(each.arg for each in parameters(function)[int(bound) :][: len(call.args)])
+    return None not in given and not passed.issuperset(names)
 
 
 def _is_another_choice(world: World, called: Thing, function: FunctionNode, frame: Frame) -> bool:
@@ -582,8 +604,19 @@ def _confirmed(
             while isinstance(thing, Partial):
                 thing = thing.callable
             may_be = isinstance(thing, Opaque) or (isinstance(function, ast.ClassDef) and isinstance(thing, Unknown))
-            if _is(thing, function) or may_be:
+            if _is(thing, function) or may_be or _is_other_choice(world, thing, call, where, function):
                 yield Caller(call, where)
+
+
+def _is_other_choice(
+    world: World, thing: Thing, call: ast.Call, where: Module, function: FunctionNode | ast.ClassDef
+) -> bool:
+    """Whether what is called is one function on one branch, and this one on another."""
+    if not isinstance(thing, Function) or isinstance(function, ast.ClassDef):
+        return False
+    make = lambda path: type(world)(world.workspace, path, None)  # noqa: E731
+    others = worlds(make, lambda each: each.evaluate(call.func, each.open_frame(where, call)), MOST_BENEATH)
+    return any(_is(other, function) for other, _ in others)
 
 
 def callers_of(world: World, module: Module, function: FunctionNode) -> tuple[Caller, ...]:
@@ -613,18 +646,29 @@ def standing(world: World, caller: Caller) -> Frame:
 
 
 def stand(world: World, node: ast.AST, frame: Frame) -> None:
-    """Take the branches that lead to a node: what stands in an arm runs only where that arm is taken."""
+    """Take the branches that lead to a node: what stands in an arm runs only where that arm is taken.
+
+    A caller for which one of them is closed does not lead to a loss.
+    """
+    for test, which in tuple(_arms(node, frame)):
+        world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which)
+        if world.learns and not world.narrow and _told_by_caller(world, test, frame) is (which == 1):
+            raise Impossible
+
+
+def _arms(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, int]]:
+    """The tests that decide whether a node is reached, with the answers that lead to it: 0 says that it holds."""
     module = frame.module
     child: ast.AST = statement(module, node)
     parent = module.parents.get(child)
-    while parent is not None and parent is not frame.function:
+    while parent is not None:
         if isinstance(parent, ast.If) and (child in parent.body or child in parent.orelse):
-            _take(world, parent, 0 if child in parent.body else 1, frame)
+            yield _arm(parent, 0 if child in parent.body else 1)
         block = next((block for block in _blocks(parent) if child in block), [])
         for before in block[: block.index(child)] if block else []:
             if isinstance(before, ast.If) and leaves(before.body) and not before.orelse:
-                _take(world, before, 1, frame)
-        child, parent = parent, module.parents.get(parent)
+                yield _arm(before, 1)
+        child, parent = parent, module.parents.get(parent) if parent is not frame.function else None
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
@@ -634,11 +678,48 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
             yield block
 
 
-def _take(world: World, node: ast.If, which: int, frame: Frame) -> None:
+def _arm(node: ast.If, which: int) -> tuple[ast.expr, int]:
     test, flipped = node.test, 0
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, flipped = test.operand, 1 - flipped
-    world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which ^ flipped)
+    return test, which ^ flipped
+
+
+def _told_by_caller(world: World, test: ast.expr, frame: Frame) -> bool | None:
+    """What a call alone says of a test: whether a parameter is left out, or of what kind it is."""
+    function = frame.function
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+            return _kind_told(world, test, frame) if _is_given(frame, name) else None
+        case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=None)]):
+            called = entered(world, frame) if isinstance(op, ast.Is | ast.IsNot) and _is_given(frame, name) else None
+        case _:
+            return None
+    if called is None or called.arguments is None or not isinstance(function, FunctionDef):
+        return None
+    names = [each.arg for each in parameters(function)][int(called.receiver is not None) :]
+    left_out = argument(called.arguments, names, name) is None and _is_nothing(defaults(function).get(name))
+    return isinstance(op, ast.Is) if left_out else None
+
+
+def _is_given(frame: Frame, name: str) -> bool:
+    """Whether a name is what the caller passes under it: a parameter that nothing else is written into."""
+    function = frame.function
+    is_parameter = isinstance(function, FunctionDef) and name in declared(function)
+    return is_parameter and function is not None and not is_local(frame.module, function, name)
+
+
+def _is_nothing(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _kind_told(world: World, test: ast.Call, frame: Frame) -> bool | None:
+    """What a test of a kind says on every path, without a fork of this one."""
+    path = Path()
+    with suppress(Impossible):
+        decided = truth(world.beneath(path), test, frame)
+        return decided if all(len(fork.answers) < 2 for fork in path.forks.values()) else None
+    return None
 
 
 def annotated(world: World, name: str, frame: Frame) -> Thing | None:

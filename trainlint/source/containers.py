@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from trainlint.source import builtin, growth
+from trainlint.source import builtin, filling, growth
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import binds
 from trainlint.source.summary import (
@@ -55,7 +55,7 @@ def changed(world: World, thing: Thing, binding: Binding, frame: Frame, use: ast
     if word not in frame.module.changed and not elsewhere:
         return thing
     if isinstance(thing, Entries):
-        return _rewritten_entries(thing, binding, frame, use, elsewhere)
+        return _rewritten_entries(world, thing, binding, frame, use, elsewhere)
     concerning = [each for each in _writes(frame.module, word) if _concerns(each, binding.name, frame)]
     if not concerning and not elsewhere:
         return thing
@@ -72,15 +72,25 @@ def _may_change(thing: Items | Entries, word: str, frame: Frame) -> bool:
 
 
 def _rewritten_entries(
-    thing: Entries, binding: Binding, frame: Frame, use: ast.AST | None, elsewhere: tuple[frozenset[object], ...]
+    world: World,
+    thing: Entries,
+    binding: Binding,
+    frame: Frame,
+    use: ast.AST | None,
+    elsewhere: tuple[frozenset[object], ...],
 ) -> Entries:
     """A dictionary whose scope writes some of its keys; keys that others write, or that are open, stay open."""
     word, scope = binding.name.rpartition(".")[2], frame.function or frame.module.tree
     writes = [each for each in _writes(frame.module, word) if _concerns(each, binding.name, frame)]
     if not writes and not elsewhere:
         return thing
-    own = [each for each in writes if each.bound and each.scope is scope and each.name == binding.name]
-    opened = {key for each in writes if each not in own for key in each.keys}.union(*elsewhere)
+    inside = [each for each in writes if each.scope is scope and each.name == binding.name]
+    own = [each for each in inside if each.bound]
+    full = filling.filled(world, thing, binding, frame, use) if len(own) < len(inside) else None
+    followed = own if full is None else inside
+    opened = {key for each in writes if each not in followed for key in each.keys}.union(*elsewhere)
+    if full is not None:
+        return replace(full, whole=not opened, changed=frozenset(opened))
     keys = tuple(dict.fromkeys(str(key) for each in own for key in each.keys if key not in opened))
     later = (Later(binding.name, keys, frame, use), *thing.later) if keys else thing.later
     return replace(thing, whole=False, changed=thing.changed.union(opened), later=later)

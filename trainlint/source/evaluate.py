@@ -524,7 +524,7 @@ class Evaluator(World):
                     return Method(thing, name)
                 return found if found is not None else Unknown(f"{thing.name} does not define {name}")
             case Built(what=Class()):
-                return self._attribute_of(thing, name)
+                return self._as_size(self._attribute_of(thing, name), thing, name, node)
             case Built(what=External()):
                 return tensors.library_attribute(self, thing, name)
             case Entries(record=True) if not name.startswith("_"):
@@ -571,6 +571,16 @@ class Evaluator(World):
         if inherited is not None and inherited.what.name in SIGNATURES:
             return tensors.library_attribute(self, inherited, name)
         return found
+
+    def _as_size(self, found: Thing, thing: Built, name: str, node: ast.expr | None) -> Thing:
+        """A size that others may have written over: each time it is read it is a number of its own."""
+        if node is None or not isinstance(found, Unknown) or objects.WRITTEN_ELSEWHERE not in found.reason:
+            return found
+        least = binding.least(name)
+        if least is None:
+            return found
+        origin = f"{objects.origin(thing, name)}@{id(node)}"
+        return Opaque(f"{thing.name}.{name}", origin, found, least, node, (name,))
 
     def _operation(self, node: ast.BinOp, frame: Frame) -> Thing:
         left, right = self.evaluate(node.left, frame), self.evaluate(node.right, frame)
@@ -796,7 +806,7 @@ class Evaluator(World):
 
     def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
         inner = Evaluator(self.workspace, path, budget)
-        inner.trains, inner.narrow = self.trains, self.narrow
+        inner.trains, inner.narrow, inner.learns, inner.needed = self.trains, self.narrow, self.learns, self.needed
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         if not self.renews:
             inner.memo, inner.called = dict(self.memo), dict(self.called)

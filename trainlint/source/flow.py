@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os.path
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from trainlint.knowledge import torch
@@ -12,7 +12,7 @@ from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import statement
 from trainlint.source.summary import Module, dotted, last, targets
-from trainlint.source.things import Class, External, Function, Opaque, Partial, Thing
+from trainlint.source.things import Class, Constant, Entries, External, Function, Opaque, Partial, Thing
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import World
 from trainlint.value import Unknown
@@ -176,14 +176,25 @@ def _passed(search: Search, module: Module, call: ast.Call, node: ast.AST) -> bo
         return thing.name in torch.WRAPPERS or thing.name in HANDED_BACK or last_word[:1].isupper()
     for other, function, shift in _entered(search, thing, call, module):
         places = [place.arg for place in parameters(function)][shift:]
-        name = None
+        names: Iterable[str] = ()
         if isinstance(node, ast.keyword):
-            name = node.arg if node.arg in declared(function) else None
+            names = (node.arg,) if node.arg is not None else _spread(search, module, node.value)
+            names = (name for name in names if name in declared(function))
         elif isinstance(node, ast.expr) and node in call.args:
-            name = next(iter(places[call.args.index(node) :]), None)
-        if name:
+            names = places[call.args.index(node) :][:1]
+        for name in names:
             _occurrences(search, Name(name, other, function))
     return False
+
+
+def _spread(search: Search, module: Module, node: ast.expr) -> Iterator[str]:
+    """The names under which ``**options`` hands on what is searched for."""
+    world = search.world.apart()
+    table = world.evaluate(node, world.open_frame(module, node))
+    for at, value in table.pairs if isinstance(table, Entries) else ():
+        key = world.force(at)
+        if isinstance(key, Constant) and not search.seen.isdisjoint(ast.walk(value.node)):
+            yield str(key.value)
 
 
 def _entered(search: Search, thing: Thing, call: ast.Call, near: Module) -> Iterator[tuple[Module, FunctionDef, int]]:

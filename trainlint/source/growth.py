@@ -39,7 +39,7 @@ def grown(world: World, thing: Items, binding: Binding, frame: Frame, use: ast.A
     """A list at its use: whole where every statement between is followed, else its front and its rear."""
     growth = Growth(world, binding.name, list(thing.elements))
     try:
-        _all(growth, list(_between(binding.node, frame, use)), frame)
+        _all(growth, list(between(binding.node, frame, use)), frame)
     except Lost:
         return replace(thing, elements=(), whole=False)
     if growth.rear is None:
@@ -49,7 +49,7 @@ def grown(world: World, thing: Items, binding: Binding, frame: Frame, use: ast.A
     return replace(thing, elements=tuple(growth.front), whole=False, rear=tuple(growth.rear))
 
 
-def _between(start: ast.AST, frame: Frame, use: ast.AST | None) -> Iterator[ast.stmt]:
+def between(start: ast.AST, frame: Frame, use: ast.AST | None) -> Iterator[ast.stmt]:
     """The statements that may run after a definition and before its use, or until the scope ends."""
     module, scope = frame.module, frame.function or frame.module.tree
     holders = _holders(frame, use) if use is not None else set()
@@ -74,7 +74,7 @@ def _inside(node: ast.stmt, holders: set[ast.AST]) -> Iterator[ast.stmt]:
         if not any(each in holders for each in block):
             continue
         if isinstance(node, ast.For | ast.While | ast.AsyncFor):
-            yield _Around(node)
+            yield Around(node)
         for each in block:
             if each in holders:
                 yield from _inside(each, holders)
@@ -82,7 +82,7 @@ def _inside(node: ast.stmt, holders: set[ast.AST]) -> Iterator[ast.stmt]:
             yield each
 
 
-class _Around(ast.stmt):
+class Around(ast.stmt):
     """A loop around the use: turns before this one may have run its body."""
 
     def __init__(self, loop: ast.For | ast.While | ast.AsyncFor) -> None:
@@ -119,7 +119,7 @@ def _touched(node: ast.AST) -> str | None:
 
 
 def _follow(growth: Growth, node: ast.stmt, frame: Frame) -> None:
-    if isinstance(node, _Around):
+    if isinstance(node, Around):
         if _touches(frame.module, node.loop, growth.name):
             raise Lost
         return
@@ -193,15 +193,15 @@ def _loop(growth: Growth, node: ast.For, frame: Frame) -> None:
     turns = builtin.sequence(growth.world, over)
     if turns is not None and len(turns) <= MOST_UNROLLED:
         for place, turn in enumerate(turns):
-            _all(growth, node.body, _turn(growth, node, growth.world.force(turn), frame, place))
+            _all(growth, node.body, in_turn(growth.world, node, growth.world.force(turn), frame, place))
         return
     last = _last(growth.world, over)
-    _open_turn(growth, node.body, frame if last is None else _turn(growth, node, last, frame, -1))
+    _open_turn(growth, node.body, frame if last is None else in_turn(growth.world, node, last, frame, -1))
 
 
-def _turn(growth: Growth, loop: ast.For, value: Thing, frame: Frame, place: int) -> Frame:
+def in_turn(world: World, loop: ast.For, value: Thing, frame: Frame, place: int) -> Frame:
     """A frame in which a turn of a loop runs: what its body binds is bound in this turn."""
-    return replace(growth.world.turn(loop.target, value, frame, place), home=None)
+    return replace(world.turn(loop.target, value, frame, place), home=None)
 
 
 def _last(world: World, over: Thing) -> Thing | None:

@@ -147,15 +147,21 @@ def _facts(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
         settled = _settled(workspace, linker.steps, run, 1)
         followed = _followed(workspace, linker.steps, run, settled) if settled else followed
     if not followed.is_whole:
-        firsts = (next(iter(of_kind.values())) for of_kind in followed.found.values())
+        firsts = tuple(next(iter(of_kind.values())) for of_kind in followed.found.values())
+        firsts = firsts if followed.paths else tuple(_from_nowhere(workspace, linker, site))
         yield from filter(None, (fact.given_up(TOO_MANY) for fact in firsts))
         return
     if not followed.paths:
-        with suppress(Impossible):
-            yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
+        yield from _from_nowhere(workspace, linker, site)
     for kind, of_kind in ((kind, _without_restored(each)) for kind, each in followed.found.items()):
         others = [path for path, kinds in followed.paths if kind not in kinds]
         yield from _with_others(list(of_kind.values()), others)
+
+
+def _from_nowhere(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:
+    """What a site shows by itself, where no path was found that leads there."""
+    with suppress(Impossible):
+        yield from (replace(fact, context=()) for fact in linker.facts(Evaluator(workspace, Path(), None), site))
 
 
 def _followed(

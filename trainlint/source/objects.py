@@ -40,6 +40,9 @@ ORDERED = ("Output", "OutputWithPast", "OutputWithPooling", "OutputWithCrossAtte
 PLAIN = {"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
 """Bases that add nothing to what a class itself says."""
 
+WRITTEN_ELSEWHERE = "is also written in"
+"""Says of an attribute why it is open."""
+
 PROPERTIES = {"property", "cached_property", "lazy_property"}
 MOST_BASES = 24
 
@@ -598,7 +601,7 @@ def attribute_of(world: World, built: Built, name: str) -> Thing:
         return found
     outside = written_outside(world, built, name)
     if outside is not None:
-        return Unknown(f"{built.name}.{name} is also written in {outside}", f"{built.name}.{name}")
+        return Unknown(f"{built.name}.{name} {WRITTEN_ELSEWHERE} {outside}", f"{built.name}.{name}")
     found = instance_attribute(world, built, name)
     if found is None and is_record(world, built.what):
         found = field_value(world, built, name)

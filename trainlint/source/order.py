@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
+from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import leaves
 from trainlint.source.summary import FunctionNode, Module, Scope, dotted, last, targets
 from trainlint.source.things import Class, External, Function
@@ -25,7 +27,6 @@ DEEPEST = 6
 MOST_EVENTS = 4_000
 MOST_ROOTS = 4
 HIGHEST = 4
-NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 OPTIMIZER = re.compile(r"opt|adam|sgd|scaler|solver|engine|sam$|lbfgs", re.IGNORECASE)
 NO_OPTIMIZER = re.compile(r"sched|^lr|plateau|warmup|options?$", re.IGNORECASE)
 CLIPS = re.compile(r"^_?clip_?(?:and_?)?grad")
@@ -82,6 +83,18 @@ class Fork:
 
     test: ast.expr | None
     arms: tuple[Order, ...]
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The names that the test reads."""
+        nodes = ast.walk(self.test) if self.test is not None else ()
+        names = (dotted(each) for each in nodes if isinstance(each, ast.Name | ast.Attribute))
+        return frozenset(filter(None, names))
+
+    @cached_property
+    def text(self) -> str:
+        """The test as it is spelled."""
+        return ast.unparse(self.test) if self.test is not None else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +191,58 @@ def events(parts: Order) -> Iterator[Event]:
                 yield from events(inner)
             case Guarded(body=inner, final=final):
                 yield from events((*inner, *final))
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """An event, and what holds it, the outermost first."""
+
+    event: Event
+    holders: tuple[Turns | tuple[Fork, int], ...]
+
+    @property
+    def loops(self) -> tuple[Turns, ...]:
+        return tuple(each for each in self.holders if isinstance(each, Turns))
+
+
+def held(world: World, root: Root) -> tuple[Held, ...]:
+    """Every event of a root, in order."""
+    key = ("held", root.scope)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, tuple):
+        known = world.workspace.answers[key] = tuple(_held(order(world, root)))
+    return known
+
+
+def _held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> Iterator[Held]:
+    """Every event of an order with the loops and the arms around it."""
+    for part in parts:
+        match part:
+            case Event():
+                yield Held(part, holders)
+            case _:
+                for inner, around in _inner(part):
+                    yield from _held(inner, (*holders, *around))
+
+
+def _inner(part: Part) -> Iterator[tuple[Order, tuple[Turns | tuple[Fork, int], ...]]]:
+    match part:
+        case Fork(arms=arms):
+            yield from ((arm, ((part, place),)) for place, arm in enumerate(arms))
+        case Turns(body=body):
+            yield body, (part,)
+        case Body(order=body):
+            yield body, ()
+        case Guarded(body=body, final=final):
+            yield body, ()
+            yield final, ()
+
+
+def stepping(node: ast.Call) -> ast.expr:
+    """What steps: ``optimizer.step()``, ``scaler.step(optimizer)``."""
+    assert isinstance(node.func, ast.Attribute), "a step is a method"
+    by_scaler = node.args and "scal" in last(node.func.value).lower()
+    return node.args[0] if by_scaler else node.func.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +411,7 @@ class _Reader:
     def _assigned(self, node: ast.stmt, place: _Place) -> Iterator[Event]:
         """``p.grad = None`` clears, ``model.training = True`` trains."""
         match node:
-            case ast.Assign(targets=[ast.Attribute(attr="grad")]):
+            case ast.Assign(targets=[ast.Attribute(attr="grad")]) | ast.Delete(targets=[ast.Attribute(attr="grad")]):
                 yield self._event(Deed.CLEAR, node, place, "")
             case ast.Assign(targets=[ast.Attribute(value=model, attr="training")]):
                 yield self._event(Deed.TRAIN, node, place, place.name(model))
@@ -422,9 +487,10 @@ class _Reader:
         found = closure or function_of(self.world, place.module, node)
         if found is None:
             return ()
-        match node.func:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if found.owner is not None:
-                return (found, *_overriding(self.world, found.owner, attr))
+        match node.func, place.module.parents.get(place.scope):
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr), ast.ClassDef() as holder:
+                own = Class(holder, place.module, self.world.open_frame(place.module, holder))
+                return (found, *_overriding(self.world, own, attr))
         return (found,)
 
     def _is_of_module(self, function: Function) -> bool:
@@ -597,7 +663,9 @@ def _subject(deed: Deed, node: ast.Call, place: _Place) -> str:
         return place.name(func)
     if not isinstance(func, ast.Attribute):
         return place.name(node.args[0]) if node.args else ""
-    if deed in (Deed.STEP, Deed.UNSCALE) and node.args and "scal" in last(func.value).lower():
+    if deed is Deed.STEP:
+        return place.name(stepping(node))
+    if deed is Deed.UNSCALE and node.args:
         return place.name(node.args[0])
     if deed is Deed.TRAIN and node.args and last(func.value) == "Module":
         return place.name(node.args[0])

@@ -158,7 +158,8 @@ class Tracing:
     def _named(self, name: str, node: ast.expr) -> Reduction:
         """What the statements of a function put into a name; what its caller gives it."""
         scope = self.module.scope(node)
-        written = [each for each in inside(scope) if isinstance(each, ast.stmt | ast.withitem) and name in _bound(each)]
+        nodes = (each for each in inside(scope) if isinstance(each, ast.stmt | ast.withitem) and name in _bound(each))
+        written = [each for each in nodes if _line(each) <= node.lineno]
         found = [each for each in (self._written(each, name) for each in written) if each is not None]
         before = [each for each in found if each is not None]
         if not before:
@@ -209,6 +210,10 @@ def _bound(node: ast.stmt | ast.withitem) -> frozenset[str]:
         name = dotted(node.optional_vars) if node.optional_vars is not None else None
         return frozenset({name}) if name else frozenset()
     return frozenset() if isinstance(node, ast.With | ast.AsyncWith) else bound(node)
+
+
+def _line(node: ast.stmt | ast.withitem) -> int:
+    return node.lineno if isinstance(node, ast.stmt) else node.context_expr.lineno
 
 
 def _divided(of: Reduction, by: ast.expr) -> Reduction:

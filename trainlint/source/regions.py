@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from trainlint.facts import Device, Dtype
 from trainlint.knowledge.formats import AUTOCAST, DEFAULT_FORMATS, NO_REGION
 from trainlint.source import callers, formats, trainers
+from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import reaching
 from trainlint.source.summary import dotted
 from trainlint.source.things import Built, Constant, External, Frame, Function, Opaque, Thing, Thunk
@@ -18,7 +19,6 @@ from trainlint.value import Step, Unknown
 MOST_CALLS = 10
 """A line is followed through this many calls to what surrounds it."""
 
-NO_GRADIENT = ("no_grad", "inference_mode")
 SUSPECT = ("autocast", "amp", "precision", "cast", "ctx")
 """What the name of an open context says where it may be a region."""
 

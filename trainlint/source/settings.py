@@ -63,6 +63,9 @@ METHODS = frozenset(dir(dict))
 READERS = frozenset({"ruamel.yaml.YAML"})
 TABLES = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict", *SETTINGS})
 NAMESPACES = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
+RECORDED = frozenset({"dataclasses.asdict", "attr.asdict", "attrs.asdict", "builtins.vars"})
+"""Functions that make a dictionary of the fields of a record."""
+
 MERGES = frozenset({"omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.unsafe_merge"})
 
 
@@ -106,9 +109,24 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
     if name in SETTINGS and given.positional:
         first = world.table(world.force(given.positional[0]))
         return first if isinstance(first, Entries | Items) else None
+    if name in RECORDED and len(given.positional) == 1:
+        return recorded(world, world.force(given.positional[0]), node, frame)
     if name in MERGES and given.positional:
         return _laid_over(world, [world.force(each) for each in given.positional], node, frame)
     return None
+
+
+def recorded(world: World, record: Thing, node: ast.AST, frame: Frame) -> Entries | None:
+    """The fields of a record as a table, records inside of it too."""
+    if not isinstance(record, Built) or not isinstance(record.what, Class) or not objects.is_record(world, record.what):
+        return None
+    hole = _expression(node)
+    pairs = []
+    for name in objects.fields(world, record.what):
+        value = world.attribute(record, name)
+        inner = recorded(world, value, node, frame)
+        pairs.append((Thunk(hole, frame, Constant(name)), Thunk(hole, frame, inner if inner is not None else value)))
+    return Entries(tuple(pairs), hole, frame)
 
 
 def _expression(node: ast.AST) -> ast.expr:

@@ -125,7 +125,9 @@ class World(ABC):
 
     Without a ``budget`` to share, each question has its own, and no callers are looked for. ``trains`` says that a
     gradient comes of what is looked at, so that modules are in their training mode. ``narrow`` says that nothing is
-    asked but what the site itself is given as a number.
+    asked but what the site itself is given as a number, ``learns`` that the site is a loss of training, for which those
+    who only evaluate it do not count. ``needed`` are the parameters of a function that no caller on
+    the way to a site leaves out.
     """
 
     def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
@@ -136,6 +138,8 @@ class World(ABC):
         self.lowest = NOTHING_OPEN
         self.trains = False
         self.narrow = False
+        self.learns = False
+        self.needed: dict[ast.AST, frozenset[str]] = {}
         self.asking: set[tuple[object, ...]] = set()
         self.given: dict[tuple[object, ...], int] = {}
         self.called: dict[int, Frame | None] = {}

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from trainlint.facts import Layer, Option
 from trainlint.knowledge import SIGNATURES, canonical
 from trainlint.source import callers
-from trainlint.source.binding import argument, arguments
+from trainlint.source.binding import argument, arguments, defaults
 from trainlint.source.flow import applications
-from trainlint.source.names import binds, own_statements
-from trainlint.source.objects import marks
+from trainlint.source.gradients import trains
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Constant, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
 from trainlint.source.world import World
@@ -20,7 +19,8 @@ from trainlint.span import Span
 from trainlint.value import Integer, Real, Unknown
 
 NARROW = Unknown("the layer is not asked for")
-NO_GRADIENT = {"no_grad", "inference_mode"}
+NEEDED = ("input", "target")
+"""What a loss is given by name, and cannot do without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,34 @@ def standing(world: World, site: Site) -> Frame:
     frame = world.open_frame(site.module, site.node)
     callers.stand(world, site.node, frame)
     return frame
+
+
+def standing_to_train(world: World, site: Site) -> Frame:
+    """The frame of a loss: ``forward(self, images, labels=None)`` makes none for a caller that passes no labels."""
+    function = site.module.scope(site.call)
+    if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_class(site.call.func):
+        optional = {name for name, each in defaults(function).items() if _is_nothing(each)}
+        given = (*site.call.args[:2], *(each.value for each in site.call.keywords if each.arg in NEEDED))
+        roots = {root.id for root in map(_root, given) if root is not None}
+        if roots & optional:
+            world.needed[function] = frozenset(roots & optional)
+    world.learns = trains(site.module, site.call)
+    return standing(world, site)
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    """The name whose attributes, methods and parts an expression reads: none of them is there if it is None."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value)):
+                node = value
+            case _:
+                return None
+    return node
 
 
 def named(module: Module, is_wanted: Callable[[str], bool]) -> Iterator[tuple[ast.expr, str]]:
@@ -247,76 +275,3 @@ def layer_of(world: World, given: Thunk | Unknown | None) -> Layer | Unknown:
         case Unknown():
             return Unknown(f"the logits: {thing.reason}", thing.settle)
     return Unknown("the logits are not traced to a layer")
-
-
-def trains(module: Module, node: ast.AST) -> bool:
-    """Whether a gradient can come of a loss.
-
-    Not under ``no_grad``, nor of what was made there, nor where ``training`` is seen to be false, nor where the value
-    is only shown.
-    """
-    if _is_only_shown(module, node) or _is_cut_off(module, node):
-        return False
-    holder: ast.AST | None = node
-    while holder is not None:
-        child, holder = holder, module.parents.get(holder)
-        match holder:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if marks(holder) & NO_GRADIENT:
-                return False
-            case ast.With(items=items) if any(_is_no_gradient(item.context_expr) for item in items):
-                return False
-            case ast.If(test=ast.Attribute(attr="training"), orelse=orelse) if child in orelse:
-                return False
-            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="training")), body=body):
-                return child not in body and trains(module, holder)
-    return True
-
-
-def _is_cut_off(module: Module, node: ast.AST) -> bool:
-    """Whether the input of a loss is a name that the same function binds under ``no_grad`` and nowhere else."""
-    match node:
-        case ast.Call(args=[ast.Name(id=name), *_]):
-            known = [
-                each
-                for each in own_statements(module.scope(node))
-                if isinstance(each, ast.Assign) and name in binds(module, each)
-            ]
-            return bool(known) and all(_is_without_gradient(module, each) for each in known)
-    return False
-
-
-def _is_without_gradient(module: Module, node: ast.AST) -> bool:
-    holder = module.parents.get(node)
-    while isinstance(holder, ast.stmt) and not isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef):
-        if isinstance(holder, ast.With) and any(_is_no_gradient(item.context_expr) for item in holder.items):
-            return True
-        holder = module.parents.get(holder)
-    return False
-
-
-def _is_only_shown(module: Module, node: ast.AST) -> bool:
-    """Whether a value goes nowhere but where it is shown, under its name too."""
-    match module.parents.get(node):
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            scope = module.scope(node)
-            uses = [use for use in module.loads.get(name, ()) if isinstance(use, ast.Name)]
-            return bool(uses) and all(module.scope(use) is scope and _shows(module, use) for use in uses)
-    return _shows(module, node)
-
-
-def _shows(module: Module, node: ast.AST) -> bool:
-    """Whether a value is printed here, or read as a number."""
-    parent = module.parents.get(node)
-    match parent:
-        case ast.FormattedValue():
-            return True
-        case ast.Call(func=func):
-            return func is not node and dotted(func) == "print"
-        case ast.Attribute(attr="item"):
-            return isinstance(module.parents.get(parent), ast.Call)
-    return False
-
-
-def _is_no_gradient(node: ast.expr) -> bool:
-    func = node.func if isinstance(node, ast.Call) else node
-    return (dotted(func) or "").rpartition(".")[2] in NO_GRADIENT

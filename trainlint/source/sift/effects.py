@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trainlint.knowledge.effects import FUNCTIONS, METHODS, MISSPELLED
+from trainlint.knowledge.effects import CASTS, FUNCTIONS, METHODS, MISSPELLED
 from trainlint.source.sift.spelling import holds
 
 TYPE_CHECKING = False
@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WORDS = METHODS | {name.rpartition(".")[2] for name in FUNCTIONS}
-ALONE = re.compile(rf"^[ \t]*[A-Za-z_](?:[\w.]|\[[^\]\n]*\])*\.(?:{'|'.join(sorted(WORDS))})\(".encode(), re.MULTILINE)
+PLACE = rb"^[ \t]*[A-Za-z_](?:[\w.]|\[[^\]\n]*\])*"
+MODULES = (
+    rb"(?<!model)(?<!net)(?<!pipe)(?<!pipeline)(?<!coder)(?<!vae)(?<!module)(?<!self)(?<!transformer)(?<!criterion)"
+)
+"""What ends so is a module, if nothing else is known of it."""
+
+ALONE = re.compile(
+    rb"%s(?:\.(?:%s)|%s\.(?:%s))\("
+    % (PLACE, "|".join(sorted(WORDS - CASTS)).encode(), MODULES, "|".join(sorted(CASTS)).encode()),
+    re.MULTILINE,
+)
 """A line that starts with such an operation, so that nothing takes its result."""
 
 
@@ -47,7 +57,7 @@ FROZEN = re.compile(
 
 def freezes(data: bytes) -> bool:
     """Whether a switch may be written that freezes nothing."""
-    return FROZEN.search(data) is not None
+    return b".requir" in data and FROZEN.search(data) is not None
 
 
 ADAPTERS = (b"LoraConfig", b"LoHaConfig", b"LoKrConfig", b"AdaLoraConfig", b"IA3Config")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from trainlint.facts import Divergence, Reduction
 from trainlint.knowledge import torch
 from trainlint.source import regions
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.distillation import onward
 from trainlint.source.linkers.site import (
     Applied,
@@ -19,7 +20,6 @@ from trainlint.source.linkers.site import (
     place_of,
     span_of,
     standing,
-    trains,
     uses,
 )
 from trainlint.source.summary import Module

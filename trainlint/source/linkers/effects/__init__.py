@@ -1,6 +1,6 @@
 """Lines that do not do what they say: results thrown away, switches that switch nothing."""
 
-from trainlint.source.linkers.effects import attention, freezing, loaders, results, samplers
+from trainlint.source.linkers.effects import attention, freezing, loaders, results, samplers, tokens
 from trainlint.source.linkers.linker import Linker
 
 LINKERS = (
@@ -9,4 +9,5 @@ LINKERS = (
     Linker("judging a switch of gradients", freezing.sites, freezing.facts),
     Linker("judging a sampler of distributed training", samplers.sites, samplers.facts),
     Linker("judging a loader of distributed training", loaders.sites, loaders.facts),
+    Linker("judging an adapter over new tokens", tokens.sites, tokens.facts),
 )

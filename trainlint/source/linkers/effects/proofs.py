@@ -61,6 +61,8 @@ def _made(world: World, node: ast.Call, frame: Frame, depth: int) -> Step | None
             known = tensor(world, value, frame, depth)
             if known is not None:
                 return known
+    if _makes_no_tensor(frame.module, node.func):
+        return None
     match world.evaluate(node.func, frame):
         case External(name=name) if name in effects.MAKERS | effects.FUNCTIONS | effects.TENSORS:
             return frame.step(node)
@@ -69,6 +71,14 @@ def _made(world: World, node: ast.Call, frame: Frame, depth: int) -> Step | None
         case Function(node=ast.FunctionDef(returns=ast.expr() as said)) as function:
             return function.frame.step(function.node) if _says(said, function.frame.module) else None
     return None
+
+
+def _makes_no_tensor(module: Module, func: ast.expr) -> bool:
+    """Whether a name alone says that a call makes an object of a class of the project, or of a library but torch."""
+    root = (dotted(func) or "").partition(".")[0]
+    made = last(func)
+    of_torch = root == "torch" or module.imports.get(root, "").startswith("torch")
+    return not of_torch and (made[:1].isupper() or made.startswith(("from_", "load_", "get_", "build_", "create_")))
 
 
 def _says(said: ast.expr, module: Module) -> bool:

@@ -18,7 +18,7 @@ from trainlint.source.linkers.effects.projects import trains
 from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.names import holds, is_local
 from trainlint.source.sift.effects import ALONE, WORDS, discards
-from trainlint.source.summary import Module, last
+from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import External, Frame, Opaque, Tensor
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
@@ -34,6 +34,7 @@ TIMED = frozenset({"perf_counter", "synchronize", "elapsed_time", "time_ns", "Ti
 CELL = re.compile(r"^# (?:In ?\[|%%)|^#{20,}", re.MULTILINE)
 """A script that was or becomes a notebook: the value that ends a part of it is shown."""
 
+NAMES = frozenset(name.rpartition(".")[2] for name in effects.FUNCTIONS)
 SHOWS_ALL = "ast_node_interactivity"
 ELSEWHERE = frozenset(
     {
@@ -143,6 +144,10 @@ def _is_so_already(call: ast.Call, proof: Step) -> bool:
 
 def _function(world: World, call: ast.Call, frame: Frame) -> str:
     """The name of a function of torch that a call applies; nothing for a method."""
+    root = (dotted(call.func) or "").partition(".")[0]
+    module = frame.module
+    if last(call.func) not in NAMES or not (root in module.imports or module.stars):
+        return ""
     match world.evaluate(call.func, frame):
         case External(name=name) if name in effects.FUNCTIONS:
             return name

@@ -8,24 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trainlint.facts import Accumulation, Grouping
 from trainlint.source.linkers.site import Site
-from trainlint.source.order import (
-    Body,
-    Deed,
-    Event,
-    Fork,
-    Guarded,
-    Order,
-    Part,
-    Root,
-    Turns,
-    order,
-    roots,
-)
+from trainlint.source.order import Deed, Fork, Held, Root, Turns, held, roots, stepping
 from trainlint.source.reductions import Average, Reduction, Tracing, going_backward
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Built, External, Thing
@@ -50,18 +38,6 @@ NOT_TRACED = Unknown(
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """An event, and what holds it, the outermost first."""
-
-    event: Event
-    holders: tuple[Turns | tuple[Fork, int], ...]
-
-    @property
-    def loops(self) -> tuple[Turns, ...]:
-        return tuple(each for each in self.holders if isinstance(each, Turns))
-
-
-@dataclass(frozen=True, eq=False)
 class Group:
     """The number of batches between two steps, as the code spells it, and the test or loop that counts them."""
 
@@ -70,44 +46,19 @@ class Group:
     module: Module
 
 
-def held(parts: Order, holders: tuple[Turns | tuple[Fork, int], ...] = ()) -> Iterator[Held]:
-    """Every event of an order with the loops and the arms around it."""
-    for part in parts:
-        match part:
-            case Event():
-                yield Held(part, holders)
-            case _:
-                for inner, around in _inner(part):
-                    yield from held(inner, (*holders, *around))
-
-
-def _inner(part: Part) -> Iterator[tuple[Order, tuple[Turns | tuple[Fork, int], ...]]]:
-    match part:
-        case Fork(arms=arms):
-            yield from ((arm, ((part, place),)) for place, arm in enumerate(arms))
-        case Turns(body=body):
-            yield body, (part,)
-        case Body(order=body):
-            yield body, ()
-        case Guarded(body=body, final=final):
-            yield body, ()
-            yield final, ()
-
-
 def facts(world: World, site: Site) -> Iterator[Accumulation]:
     """What becomes of the gradients of one ``backward``, where they are added up."""
     loss = going_backward(site.call)
     if loss is None or isinstance(site.module.parents.get(site.call), ast.keyword):
         return
     for root in roots(world, site.module, site.call):
-        whole = order(world, root)
-        every = list(held(whole))
+        every = held(world, root)
         for back in (each for each in every if each.event.node is site.call):
             yield from _judged(world, site, root, every, back, loss)
 
 
 def _judged(
-    world: World, site: Site, root: Root, every: list[Held], back: Held, loss: ast.expr
+    world: World, site: Site, root: Root, every: Sequence[Held], back: Held, loss: ast.expr
 ) -> Iterator[Accumulation]:
     group = _by_test(world, every, back) or _by_loop(every, back)
     if group is None or _is_rescaled(world, every, back, group):
@@ -149,7 +100,7 @@ def _divides(reduction: Reduction, group: Group) -> bool:
     return any(last(each) == last(group.number) != "" for each in reduction.divisors)
 
 
-def _by_test(world: World, every: list[Held], back: Held) -> Group | None:
+def _by_test(world: World, every: Sequence[Held], back: Held) -> Group | None:
     """A test that lets only each n-th batch through to the step and to the clearing, and every batch backward."""
     if not back.loops:
         return None
@@ -229,7 +180,7 @@ def _counts(loop: Turns, name: str) -> bool:
     )
 
 
-def _by_loop(every: list[Held], back: Held) -> Group | None:
+def _by_loop(every: Sequence[Held], back: Held) -> Group | None:
     """An inner loop over n batches, behind which the optimizer steps."""
     if len(back.loops) < 2:
         return None
@@ -249,7 +200,7 @@ def _by_loop(every: list[Held], back: Held) -> Group | None:
     return None
 
 
-def _is_rescaled(world: World, every: list[Held], back: Held, group: Group) -> bool:
+def _is_rescaled(world: World, every: Sequence[Held], back: Held, group: Group) -> bool:
     """Whether something else makes up for the number of batches: gradients that are divided, the learning rate."""
     modules = {each.event.module for each in every if _shares(each, back)} | {group.module}
     word = last(group.number)
@@ -293,14 +244,12 @@ def _number(world: World, group: Group) -> Integer | Unknown:
     return found if found is not None else Unknown("it is not known")
 
 
-def _unscaled(world: World, every: list[Held], back: Held) -> str | Unknown:
+def _unscaled(world: World, every: Sequence[Held], back: Held) -> str | Unknown:
     """The optimizer that steps, if its steps are the same however large the gradients are."""
     for each in every:
         node = each.event.node
         if each.event.deed is Deed.STEP and _shares(each, back) and isinstance(node, ast.Call):
-            assert isinstance(node.func, ast.Attribute), "a step is a method"
-            optimizer = node.args[0] if node.args and "scal" in last(node.func.value).lower() else node.func.value
-            module = each.event.module
+            optimizer, module = stepping(node), each.event.module
             thing = quietly(world, lambda inner: inner.evaluate(optimizer, inner.open_frame(module, node)))  # noqa: B023
             name = _name(thing)
             return UNSEEN if name is None else name if UNSCALED.search(name) else ""

@@ -8,16 +8,31 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trainlint.facts import StuckEval
 from trainlint.source.linkers.site import Site
 from trainlint.source.modes import acting, is_trained_when_made
-from trainlint.source.order import Body, Deed, Event, Fork, Guarded, Leave, Order, Root, Turns, events, order, roots
+from trainlint.source.order import (
+    Body,
+    Deed,
+    Event,
+    Fork,
+    Guarded,
+    Leave,
+    Order,
+    Root,
+    Turns,
+    events,
+    held,
+    order,
+    roots,
+    stepping,
+)
 from trainlint.source.summary import Module, dotted, last
-from trainlint.source.things import Thing
+from trainlint.source.things import Built, Thing
 from trainlint.source.world import World, quietly
 from trainlint.span import Span
 from trainlint.value import Unknown
@@ -60,13 +75,17 @@ class Arm(NamedTuple):
 
 @dataclass(frozen=True)
 class Pending:
-    """A model that was told to evaluate: in which loops, under which tests, and what was done with it since."""
+    """A model that was told to evaluate: in which loops, under which tests, and what was done with it since.
+
+    It was ``looked`` at without a gradient, it ``learned`` after that; or it learned at once, ``meant`` to be so.
+    """
 
     event: Event
     loops: tuple[ast.AST, ...]
     tests: frozenset[Arm]
     looked: bool = False
     learned: bool = False
+    meant: bool = False
 
 
 State = frozenset[Pending] | None
@@ -77,10 +96,9 @@ NOTHING: frozenset[Pending] = frozenset()
 
 @dataclass
 class Following:
-    """One pass over an order, towards one ``backward``."""
+    """One pass over an order; ``found`` are the models that come to a ``backward`` so."""
 
-    target: ast.AST
-    found: dict[Event, Pending] = field(default_factory=dict)
+    found: dict[ast.AST, dict[Event, Pending]] = field(default_factory=dict)
     loops: list[ast.AST] = field(default_factory=list)
     tests: list[frozenset[Arm]] = field(default_factory=list)
     ends: list[list[State]] = field(default_factory=list)
@@ -155,10 +173,10 @@ class Following:
     def _fork(self, part: Fork, state: frozenset[Pending]) -> State:
         ways: list[State] = []
         for number, arm in enumerate(part.arms):
-            self.tests.append(frozenset(Arm(part, number, name) for name in _names(part.test)))
+            self.tests.append(frozenset(Arm(part, number, name) for name in part.read))
             ways.append(self.follow(arm, state))
             self.tests.pop()
-        if part.test is not None and _is_last(part.test):
+        if part.test is not None and (LASTLY.search(part.text) or LAST_TURN.search(part.text)):
             ways[0] = _without_new(ways[0], state)
         return frozenset(each for each in _joined(ways) or () if self._stays(each, part, ways)) if any(
             way is not None for way in ways
@@ -182,19 +200,19 @@ class Following:
                 return frozenset(each for each in state if each.event.subject != event.subject)
             case Deed.TRAIN:
                 return frozenset(each for each in state if not _puts_back(event, each))
-            case Deed.BACKWARD if event.node is self.target:
-                self._arrive(state)
+            case Deed.BACKWARD:
+                self._arrive(event, state)
             case Deed.CALL:
                 return frozenset(_seen(event, each) for each in state if not _may_put_back(event, each))
         return state
 
-    def _arrive(self, state: frozenset[Pending]) -> None:
+    def _arrive(self, event: Event, state: frozenset[Pending]) -> None:
         tests = frozenset().union(*self.tests)
         for each in state:
             shared = bool(each.loops and self.loops and each.loops[0] is self.loops[0])
             excluded = {arm.name for arm in each.tests - tests} & {arm.name for arm in tests - each.tests}
-            if shared and each.looked and each.learned and not excluded:
-                self.found.setdefault(each.event, each)
+            if shared and each.learned and not excluded:
+                self.found.setdefault(event.node, {}).setdefault(each.event, each)
 
 
 def _joined(states: Iterable[State]) -> State:
@@ -206,17 +224,6 @@ def _without_new(way: State, before: frozenset[Pending]) -> State:
     """What is left of an arm that is taken last: nothing comes after what it begins."""
     known = {each.event for each in before}
     return None if way is None else frozenset(each for each in way if each.event in known)
-
-
-def _names(test: ast.expr | None) -> Iterator[str]:
-    nodes = ast.walk(test) if test is not None else ()
-    return filter(None, (dotted(each) for each in nodes if isinstance(each, ast.Name | ast.Attribute)))
-
-
-def _is_last(test: ast.expr) -> bool:
-    """Whether a test holds in the last turn alone."""
-    text = ast.unparse(test)
-    return bool(LASTLY.search(text) or LAST_TURN.search(text))
 
 
 def _puts_back(event: Event, pending: Pending) -> bool:
@@ -250,9 +257,11 @@ def _seen(event: Event, pending: Pending) -> Pending:
     if not event.has_gradient or validates:
         return replace(pending, looked=True)
     word = last(event.node.func) if isinstance(event.node, ast.Call) else ""
-    if VALIDATES.search(word) and model in event.given:
-        return replace(pending, looked=True)
-    return replace(pending, learned=True)
+    if VALIDATES.search(word) and name != model and not name.startswith(f"{model}."):
+        return pending
+    if pending.looked and not pending.meant:
+        return replace(pending, learned=True)
+    return replace(pending, meant=True)
 
 
 def _called(node: ast.Call) -> str:
@@ -263,17 +272,27 @@ def facts(world: World, site: Site) -> Iterator[StuckEval]:
     """The models that come to a ``backward`` in evaluation mode."""
     for root in roots(world, site.module, site.call):
         whole = order(world, root)
-        following = Following(site.call)
-        following.follow(whole, NOTHING)
-        for event, pending in following.found.items():
+        for event, pending in _stuck(world, root, whole).get(site.call, {}).items():
             yield from _fact(world, site, root, whole, pending, event)
+
+
+def _stuck(world: World, root: Root, whole: Order) -> Mapping[ast.AST, Mapping[Event, Pending]]:
+    """For each ``backward`` that a root reaches, the models that come to it in evaluation mode."""
+    key = ("stuck", root.scope)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, dict):
+        following = Following()
+        if any(each.deed is Deed.EVALUATE for each in events(whole)):
+            following.follow(whole, NOTHING)
+        known = world.workspace.answers[key] = following.found
+    return known
 
 
 def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, event: Event) -> Iterator[StuckEval]:
     model = event.subject
     thing = _thing(world, event, whole)
     layers = acting(world, thing) if thing is not None else None
-    if layers == ():
+    if layers == () or _is_frozen(world, root, pending):
         return
     told = [each for each in events(whole) if each.deed is Deed.TRAIN and each.subject == model]
     made = thing is not None and is_trained_when_made(world, thing) and _is_optimized(root.module, model)
@@ -301,6 +320,30 @@ def _thing(world: World, event: Event, whole: Order) -> Thing | None:
         model = node.func.value
         return quietly(world, lambda inner: inner.evaluate(model, inner.open_frame(event.module, node)))
     return None
+
+
+def _is_frozen(world: World, root: Root, pending: Pending) -> bool:
+    """Whether the optimizers of the loop are seen, and none of them has the parameters of the model."""
+    steps = (each for each in held(world, root) if each.event.deed is Deed.STEP)
+    shared = [each.event for each in steps if each.loops and each.loops[0].node is pending.loops[0]]
+    owners = [_owners(world, each) for each in shared]
+    word = pending.event.subject.rpartition(".")[2]
+    return bool(owners) and all(each and word not in each for each in owners)
+
+
+def _owners(world: World, step: Event) -> frozenset[str]:
+    """The last words of the models whose parameters an optimizer is given, where it is made in a file that is seen."""
+    node = step.node
+    if not isinstance(node, ast.Call):
+        return frozenset()
+    optimizer = stepping(node)
+    made = quietly(world, lambda inner: inner.evaluate(optimizer, inner.open_frame(step.module, node)))
+    if not isinstance(made, Built) or not isinstance(made.node, ast.Call):
+        return frozenset()
+    handed = (each for given in (*made.node.args[:1], *made.node.keywords) for each in ast.walk(given))
+    return frozenset(
+        last(each.value) for each in handed if isinstance(each, ast.Attribute) and each.attr == "parameters"
+    )
 
 
 def _is_optimized(module: Module, model: str) -> bool:

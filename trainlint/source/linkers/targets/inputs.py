@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Activation, Form, LossInput
 from trainlint.knowledge import torch
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -15,8 +16,7 @@ from trainlint.source.linkers.site import (
     passed,
     place_of,
     span_of,
-    standing,
-    trains,
+    standing_to_train,
     uses,
 )
 from trainlint.source.summary import Module
@@ -43,7 +43,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 
 def facts(world: World, site: Site) -> Iterator[LossInput]:
     """What reaches the loss in one world; nothing for a construction, nor for an evaluation."""
-    frame = standing(world, site)
+    frame = standing_to_train(world, site)
     known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, WANTS)
     if known is None or not trains(site.module, site.call) or known.is_construction:
         return

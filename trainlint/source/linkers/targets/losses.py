@@ -15,6 +15,7 @@ from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry
 from trainlint.source.flow import applications
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     NARROW,
     Applied,
@@ -31,8 +32,7 @@ from trainlint.source.linkers.site import (
     passed,
     place_of,
     span_of,
-    standing,
-    trains,
+    standing_to_train,
 )
 from trainlint.source.linkers.targets import chosen, detectors, labels, means
 from trainlint.source.objects import library_base, lineage, method, methods
@@ -47,6 +47,7 @@ from trainlint.source.things import (
     External,
     Frame,
     Function,
+    Items,
     Tensor,
     Thing,
     Thunk,
@@ -128,7 +129,7 @@ def _is_handed_on(call: ast.Call) -> bool:
 
 def facts(world: World, site: Site) -> Iterator[Fact]:
     """What one world shows at a site; nothing if it is no loss and no metric after all."""
-    frame = standing(world, site)
+    frame = standing_to_train(world, site)
     if _is_handed_on(site.call):
         yield from _inherited(world, site, frame)
         return
@@ -344,7 +345,15 @@ def _layer(world: World, applied: Applied, contract: Contract) -> Layer | Unknow
     if contract.head and applied.node is not None and applied.frame is not None:
         built = Built(External(applied.name), applied.built, applied.node, applied.frame)
         return layers.counted(world, built, contract.head)
-    return layer_of(world, passed(applied, contract.logits[0], (contract.logits[1],)))
+    logits = passed(applied, contract.logits[0], (contract.logits[1],))
+    if applied.name in OF_TORCH and _is_refused(world, logits):
+        raise Impossible
+    return layer_of(world, logits)
+
+
+def _is_refused(world: World, logits: Thunk | Unknown | None) -> bool:
+    """Whether a loss is given what it stops at: the pair that another model returns, where this one is run."""
+    return not world.renews and isinstance(logits, Thunk) and isinstance(world.force(logits), Items | Entries)
 
 
 def _measured(world: World, logits: Thunk | Unknown | None, ignored: Integer | Unknown) -> Layer | None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import EmptyMean, Fill, Loss
-from trainlint.source.linkers.site import Site, standing, trains
+from trainlint.source.gradients import trains
+from trainlint.source.linkers.site import Site, standing
 from trainlint.source.names import reaching, statement
 from trainlint.source.sift.targets import DIVIDED, SELECTED
 from trainlint.source.summary import Module, bound, dotted

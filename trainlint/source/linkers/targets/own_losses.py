@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainlint.facts import Loss
-from trainlint.source.linkers.site import Site, layer_of, number_of, standing, trains
+from trainlint.source.gradients import trains
+from trainlint.source.linkers.site import Site, layer_of, number_of, standing
 from trainlint.source.linkers.targets.losses import job_of
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Thunk

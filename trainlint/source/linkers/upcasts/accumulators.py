@@ -10,6 +10,7 @@ from trainlint.knowledge.accumulators import ACCUMULATORS, KNOWN
 from trainlint.knowledge.accumulators import Accumulator as Contract
 from trainlint.source import computing, formats
 from trainlint.source.binding import argument
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -20,7 +21,6 @@ from trainlint.source.linkers.site import (
     place_of,
     span_of,
     standing,
-    trains,
     uses,
 )
 from trainlint.source.linkers.upcasts.arithmetic import modules

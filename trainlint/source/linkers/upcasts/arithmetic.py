@@ -9,6 +9,7 @@ from dataclasses import replace
 from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
 from trainlint.knowledge import SIGNATURES, torch
 from trainlint.source import callers, computing, regions, widening
+from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (
     Applied,
     Site,
@@ -17,8 +18,7 @@ from trainlint.source.linkers.site import (
     deciding,
     passed,
     span_of,
-    standing,
-    trains,
+    standing_to_train,
     uses,
 )
 from trainlint.source.summary import Module
@@ -49,7 +49,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 
 def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     """In which numbers one loss is computed in one world; nothing for a construction, nor for an evaluation."""
-    frame = standing(world, site)
+    frame = standing_to_train(world, site)
     known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
     if known is None or known.is_construction or not trains(site.module, site.call):
         return

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from trainlint.facts import Dtype, LossArithmetic, Spelling, Storage
 from trainlint.source import computing, regions, widening
-from trainlint.source.linkers.site import Site, call_of, standing, trains
+from trainlint.source.gradients import trains
+from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.linkers.targets.own_losses import CALLED, PICKS
 from trainlint.source.linkers.upcasts.arithmetic import PLAIN, is_plain, logits_of, placed
 from trainlint.source.summary import Module, last

@@ -1,0 +1,103 @@
+"""Loops that go backward and step, and in which nothing clears the gradients."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from trainlint.facts import UnclearedGradients
+from trainlint.source.linkers.site import Site
+from trainlint.source.order import Deed, Event, Held, Turns, held, roots, stepping
+from trainlint.source.reductions import going_backward
+from trainlint.source.summary import last
+from trainlint.source.things import Built, External, Thing
+from trainlint.source.world import World, quietly
+from trainlint.value import Unknown
+
+UNSEEN = Unknown("which optimizer steps is not seen, and some clear the gradients themselves")
+HIDDEN = Unknown("something that is not seen may clear the gradients")
+MAY_CLEAR = re.compile(r"optim|zero|clear|reset|update|callback|hook|step|clip|^on_|before|after", re.IGNORECASE)
+"""What functions that are not seen call themselves where they may clear gradients."""
+
+BY_HAND = frozenset({"register_post_accumulate_grad_hook", "dist_autograd", "register_hook", "zero_", "fill_"})
+"""Ways to clear gradients, or to have none that stay, that are not followed."""
+
+
+def facts(world: World, site: Site) -> Iterator[UnclearedGradients]:
+    """The loops in which the gradients of one ``backward`` are added to those of the turn before."""
+    if going_backward(site.call) is None or BY_HAND & site.module.loads.keys():
+        return
+    for root in roots(world, site.module, site.call):
+        every = held(world, root)
+        for back in (each for each in every if each.event.node is site.call):
+            yield from _judged(world, site, every, back)
+
+
+def _judged(world: World, site: Site, every: Sequence[Held], back: Held) -> Iterator[UnclearedGradients]:
+    if not back.loops:
+        return
+    around = [each for each in every if each.loops[:1] == back.loops[:1]]
+    if any(each.event.deed is Deed.CLEAR for each in around):
+        return
+    found = _stepping(around, back)
+    if found is None:
+        return
+    step, loop = found
+    if any(each.event.deed is Deed.MAKE and _is_fresh(each.event, step.event) for each in around):
+        return
+    span = site.span
+    yield UnclearedGradients(
+        span, span, None, (), (), optimizer=_spelled(step.event), stepped=step.event.module.step(step.event.node),
+        loop=loop.module.step(loop.node), why=_why(world, around, step),
+    )  # fmt: skip
+
+
+def _stepping(around: list[Held], back: Held) -> tuple[Held, Turns] | None:
+    """The step behind a ``backward``, in the innermost loop that holds both."""
+    for loop in reversed(back.loops):
+        steps = [each for each in around if each.event.deed is Deed.STEP and loop in each.holders]
+        behind = [each for each in steps if around.index(each) > around.index(back)]
+        if behind:
+            return behind[0], loop
+    return None
+
+
+def _is_fresh(made: Event, step: Event) -> bool:
+    """Whether an optimizer is made anew in the loop, and with it what it optimizes."""
+    name = made.subject
+    return bool(name) and (name == step.subject or name.startswith(f"{step.subject}."))
+
+
+def _spelled(step: Event) -> str:
+    assert isinstance(step.node, ast.Call), "a step is a call"
+    return ast.unparse(stepping(step.node))
+
+
+def _why(world: World, around: list[Held], step: Held) -> Unknown | None:
+    """What keeps a loop from being judged."""
+    if any(_may_clear(each.event, step.event) for each in around):
+        return HIDDEN
+    event = step.event
+    assert isinstance(event.node, ast.Call), "a step is a call"
+    node = stepping(event.node)
+    thing = quietly(world, lambda inner: inner.evaluate(node, inner.open_frame(event.module, event.node)))
+    return None if _is_of_torch(thing) else UNSEEN
+
+
+def _is_of_torch(thing: Thing | None) -> bool:
+    match thing:
+        case Built(what=External(name=name)):
+            return name.startswith("torch.optim.")
+    return False
+
+
+def _may_clear(event: Event, step: Event) -> bool:
+    """Whether a call that is not seen has the optimizer, or an object that holds it, and may clear what it clears."""
+    if event.is_seen or event.deed is not Deed.CALL or not isinstance(event.node, ast.Call):
+        return False
+    if any(step.subject == each or step.subject.startswith(f"{each}.") for each in event.given):
+        return True
+    owner = event.subject.rpartition(".")[0]
+    holds = bool(owner) and (step.subject == owner or step.subject.startswith(f"{owner}."))
+    return holds and MAY_CLEAR.search(last(event.node.func)) is not None
