@@ -112,6 +112,25 @@ def test_the_index_alone_may_tell_where_the_layer_is_on_too_many_paths(
     assert judged(tmp_path, MANY.format(name=name, index=index)) == expected
 
 
+CHAINS = "".join(
+    f"    {'elif' if arm else 'if'} sys.argv[{place}] == '{arm}':\n        logits = logits * {arm + 1}\n"
+    for place in (1, 2)
+    for arm in range(9)
+)
+SAME = f"""
+def loss(x, y):
+    classes = 30 if sys.argv[3] == "small" else 40
+    logits = nn.Linear(4, classes)(x)
+{CHAINS}
+    return F.cross_entropy(logits, y, ignore_index={{index}})
+"""
+
+
+@pytest.mark.parametrize(("index", "expected"), [(255, "safe"), (30, "safe")])
+def test_a_chain_of_tests_that_changes_nothing_hides_no_path(tmp_path: Path, index: int, expected: str) -> None:
+    assert judged(tmp_path, SAME.format(index=index)) == expected
+
+
 FIELD = """
 from torchtext.legacy.data import Field
 
