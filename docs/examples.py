@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from trainlint.check import Request, check
 from trainlint.cli.output import FORMATS, rendered
@@ -24,8 +23,8 @@ HEAD = """\
 # One finding in every format
 
 Of the program in `examples/codec_lm`, `trainlint . --output-format FORMAT` says what follows. `python docs/examples.py`
-writes this page, and a test holds it in step. What the formats are for is told in
-[The command line](command-line.md#formats).
+writes this page, and a test holds it in step. Left out are the page of the rule in SARIF, and the kinds of places that
+the program has none of in JSON. What the formats are for is told in [The command line](command-line.md#formats).
 """
 
 SHOWN_AS = {
@@ -58,17 +57,32 @@ def checked(folder: Path) -> Report:
 def section(name: str, report: Report, folder: str) -> str:
     """One format."""
     text = "".join(plain(rendered(name, report, folder, {})))
-    if name == "sarif":
-        text = json.dumps(shortened(json.loads(text)), indent=1) + "\n"
     text = text.replace(Path(folder).as_uri(), "file:///home/user/codec_lm")
-    return f"## {name}\n\n````{SHOWN_AS[name]}\n{text}````\n"
+    return f"## {name}\n\n````{SHOWN_AS[name]}\n{SHORTER.get(name, str)(text)}````\n"
 
 
-def shortened(document: Any) -> Any:
+def without_pages(text: str) -> str:
     """A SARIF log without the pages of the rules, which are long."""
+    document = json.loads(text)
     for rule in document["runs"][0]["tool"]["driver"]["rules"]:
         rule["help"] = {"text": "(the page of the rule)", "markdown": "(the page of the rule)"}
-    return document
+    return json.dumps(document, indent=1) + "\n"
+
+
+def without_nothing(text: str) -> str:
+    """A document in JSON, or lines of it, without the kinds that the program has none of."""
+    indent = 1 if text.startswith("{\n") else None
+    documents = [json.loads(text)] if indent else [json.loads(line) for line in text.splitlines()]
+    for each in (each for each in documents if "judged" in each):
+        each["judged"] = {kind: tally for kind, tally in each["judged"].items() if tally["total"]}
+    return "".join(f"{json.dumps(each, indent=indent)}\n" for each in documents)
+
+
+SHORTER: Mapping[str, Callable[[str], str]] = {
+    "sarif": without_pages,
+    "json": without_nothing,
+    "json-lines": without_nothing,
+}
 
 
 def drawing() -> str:

@@ -262,6 +262,27 @@ def test_no_schema_of_something_else(project: Path, capsys: Captured) -> None:
     assert "which schema? config or output; did you mean config?" in capsys.readouterr().err
 
 
+def test_a_setting_is_explained(project: Path, capsys: Captured) -> None:
+    assert main(["config", "values", "fail-on", "exclude"]) == 0
+    assert capsys.readouterr().out.split("\n\n") == [
+        "values: Numbers that only a run knows, by the name that trainlint gives them.\n"
+        "type     table of integer\ndefault  {}\noption   --define",
+        "fail-on: The least level that makes the exit status 1.\n"
+        'type     error, warning, note, never\ndefault  "warning"\noption   --fail-on',
+        "exclude: Leave out the files and folders that match these patterns, which are those of a .gitignore.\n"
+        "type     list of string\ndefault  []\noption   --exclude\n",
+    ]
+
+
+def test_every_setting_is_named_and_no_other_explained(project: Path, capsys: Captured) -> None:
+    assert main(["config"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(config.KEYS)
+    assert main(["config", "--output-format", "json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == list(config.KEYS)
+    assert main(["config", "selct"]) == 2
+    assert "unknown key 'selct'; did you mean select?" in capsys.readouterr().err
+
+
 SETTINGS = [
     "select = ['TL1']\nignore = []\nextend-select = ['TL205']\nextend-ignore = ['TL102']",
     "fail-on = 'note'\nexclude = ['old']\nextend-exclude = ['older']\nforce-exclude = true\nsrc = ['src']",
@@ -404,6 +425,7 @@ def test_who_decides_on_colour(
         ("trainlint check --fail-on err", "error"),
         ("trainlint check --select TL1,sentinel-coll", "TL1,sentinel-collision"),
         ("trainlint rule sentinel-coll", "sentinel-collision"),
+        ("trainlint config force", "force-exclude"),
     ],
 )
 def test_a_shell_completes_commands_options_and_their_values(

@@ -27,6 +27,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
 x, y, lowest = torch.randn(8, 4), torch.randn(8, 2), float("inf")
 for epoch in range(3):
     loss = nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     if loss.item() < lowest:

@@ -165,6 +165,37 @@ def found(project: Path, *paths: str) -> tuple[Request, Report]:
     return request, check(request)
 
 
+HEADS = {
+    "": "utf-8",
+    "\ufeff": "utf-8",
+    "# coding: latin-1\n": "latin-1",
+    "# vim: set fileencoding=cp1251 :\n": "cp1251",
+}
+
+
+@pytest.mark.parametrize(("head", "encoding"), HEADS.items())
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_every_byte_but_the_fix_stays(project: Path, head: str, encoding: str, newline: str) -> None:
+    letter = "ж" if encoding == "cp1251" else "é"
+    text = TRAIN.replace("# kept", f"# {letter}\x0c").replace("    ", "\t").rstrip()
+    (project / "train.py").write_bytes(f"{head}{text}".replace("\n", newline).encode(encoding))
+    drafts = repaired(*found(project), Applicability).drafts
+    if newline == "\r" and encoding != "utf-8":
+        assert not drafts, "Python's own tokenizer finds no coding line there"
+        return
+    text = text.replace("model.state_dict()", "copy.deepcopy(model.state_dict())")
+    after = f"{head}import copy\n\n{text}".replace("\n", newline).encode(encoding)
+    assert [draft.after for draft in drafts] == [after]
+
+
+def test_a_fix_that_belongs_into_a_file_that_was_not_named_is_left(tmp_path: Path) -> None:
+    fixture = TOP / "fixtures" / "softmax_before_cross_entropy" / "bad_last_layer_of_a_sequential"
+    folder = Path(shutil.copytree(fixture, tmp_path / "x"))
+    repair = repaired(*found(folder, str(folder / "train.py")), Applicability)
+    assert not repair.drafts
+    assert list(repair.left.values()) == ["its fix belongs into net/build.py, which was not named"]
+
+
 def test_a_file_that_changed_since_it_was_read_is_left_alone(project: Path) -> None:
     request, report = found(project)
     (project / "train.py").write_text("# new\n" + TRAIN)

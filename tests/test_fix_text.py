@@ -201,6 +201,8 @@ def test_what_is_deleted_takes_its_comma_or_its_line_along(text: str, becomes: s
     [
         ("y = «softmax(  # probabilities\n    ‹x›, 1)»", lambda text: Unwrap(place(text), place(text, "‹›"))),
         ("f(\n    a,  # first\n    «b»,  # second\n    c)", lambda text: Delete(place(text))),
+        ("«f(mode=(  # why\n    'min'))»", lambda text: SetKeyword(place(text), "mode", "'max'")),
+        ("y = «f(  # why\n    1)»", lambda text: Replace(place(text), "g()")),
     ],
 )
 def test_a_comment_is_never_lost(text: str, edit: object) -> None:

@@ -189,7 +189,7 @@ def test_torch_has_no_class_for_a_symbol_in_the_bad_twin_only(folder: Path, runs
     assert any(loss["dropped"] for loss in runs[str(folder)]["losses"]) == folder.name.startswith("bad_")
 
 
-ACTIVATED = ("softmax_before_cross_entropy", "sigmoid_twice")
+ACTIVATED = ("softmax_before_cross_entropy", "sigmoid_twice", "kl_input")
 
 
 @pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name in ACTIVATED], ids=name_of)
@@ -198,6 +198,14 @@ def test_torch_is_given_what_the_loss_does_not_want_in_the_bad_twin_only(
 ) -> None:
     misfits = any(loss["misfit"] for loss in runs[str(folder)]["losses"])
     assert misfits == folder.name.startswith("bad_") or quiet(folder, _rule_of(folder).code)
+
+
+@pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "distils_itself"], ids=name_of)
+def test_torch_compares_a_tensor_with_itself_in_the_bad_twin_only(
+    folder: Path, runs: dict[str, dict[str, Any]]
+) -> None:
+    same = any(loss.get("same") for loss in runs[str(folder)]["losses"])
+    assert same == folder.name.startswith("bad_")
 
 
 @pytest.mark.parametrize("folder", [f for f in RUNNABLE if f.parent.name == "sentinel_collision"], ids=name_of)

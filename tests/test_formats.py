@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -104,6 +106,7 @@ REPORTS: dict[str, Callable[[Path], Report]] = {
         report(root), findings=(), failing=(), faults=(), suppressed=(), unjudged=(), baselined=()
     ),
     "nothing": lambda root: Report(),
+    "of a run": lambda root: replace(report(root), observer="probe", unobserved=("a compiled loss",)),
 }
 every_report = pytest.mark.parametrize("told", REPORTS.values(), ids=REPORTS)
 
@@ -326,6 +329,11 @@ def test_junit_passes_where_all_is_clean_and_never_where_nothing_was_checked(tmp
     assert (empty.get("tests"), len(empty)) == ("0", 0)
 
 
+@pytest.mark.parametrize("name", ["github", "junit", "markdown", "sarif"])
+def test_what_a_run_did_not_show_is_said(tmp_path: Path, name: str) -> None:
+    assert "not observed: a compiled loss" in written(name, REPORTS["of a run"](tmp_path), tmp_path)
+
+
 # reviewdog
 
 
@@ -429,6 +437,30 @@ def test_a_report_replaces_the_old_one_as_a_whole(project: Path) -> None:
     assert json.loads(old.read_text())["files_checked"] == 1
     assert old.stat().st_mode & 0o777 == 0o640
     assert sorted(each.name for each in project.iterdir()) == ["lib", "link.json", "old.json"]
+
+
+def test_a_report_is_written_in_place_where_nothing_may_take_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a file that a container mounts by itself."""
+
+    def busy(source: str, target: str) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(os, "replace", busy)
+    (project / "report").write_text("old")
+    assert main([".", "--output-format", "json:report"]) == 1
+    assert json.loads((project / "report").read_text())["files_checked"] == 1
+    assert main([".", "--output-format", "json:new"]) == 2
+    assert sorted(each.name for each in project.iterdir()) == ["lib", "report"]
+
+
+def test_an_old_report_stays_where_the_disk_is_full(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: str, target: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    (project / "report").write_text("old")
+    assert main([".", "--output-format", "json:report"]) == 2
+    assert (project / "report").read_text() == "old"
 
 
 def test_a_report_may_go_to_a_device(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -10,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from front_door import run
+from front_door import shown
 
 TOP = Path(__file__).parent.parent
-PAGES = ("baseline.md",)
+PAGES = ("baseline.md", "suppressions.md", "diff.md")
+
+AUTHOR = {f"GIT_{who}_{what}": "somebody@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
@@ -24,17 +27,25 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
             yield command, output
 
 
+def shell(folder: Path, command: str) -> str:
+    environment = {**os.environ, **AUTHOR}
+    return subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
 def printed(folder: Path, command: str) -> str:
     if command.split()[0] != "trainlint":
-        shell = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=True)
-        return shell.stdout
-    told = run(folder, *shlex.split(command)[1:])
-    return told.out + told.err
+        return shell(folder, command)
+    return shown(folder, *shlex.split(command)[1:])
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_commands_print(tmp_path: Path, name: str) -> None:
     folder = Path(shutil.copytree(TOP / "examples" / "codec_lm", tmp_path / "codec_lm"))
+    if name == "diff.md":
+        shell(folder, "sed -i 's/CODES + 1/CODES/' stage.py && git init -q && git add -A && git commit -qm 'Begin'")
+        shell(folder, "sed -i 's/WIDTH, CODES)/WIDTH, CODES + 1)/' stage.py")
     told = list(blocks((TOP / "docs" / name).read_text()))
     assert told
     for command, output in told:

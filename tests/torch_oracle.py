@@ -26,6 +26,7 @@ from torch.nn import functional as F
 
 CLASSIFIERS = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+MATCHING = ("mse_loss", "l1_loss", "smooth_l1_loss")
 
 
 def main(folders: list[str]) -> None:
@@ -75,7 +76,7 @@ def without_commands(text: str) -> str:
 @contextlib.contextmanager
 def recorded(folder: Path, losses: list[dict[str, Any]]) -> Iterator[None]:
     """Let every loss of PyTorch tell what it was given, and pass it on untouched."""
-    originals = {name: getattr(F, name) for name in (*CLASSIFIERS, *BINARY, "ctc_loss")}
+    originals = {name: getattr(F, name) for name in (*CLASSIFIERS, *BINARY, *MATCHING, "kl_div", "ctc_loss")}
     for name, original in originals.items():
         setattr(F, name, _telling(original, folder, losses))
     try:
@@ -136,6 +137,23 @@ def _binary(given: dict[str, Any]) -> dict[str, Any]:
     return {"width": 1, "ignored": None, "dropped": 0, "silent": True, "misfit": bounded is wants_scores}
 
 
+def _divergence(given: dict[str, Any]) -> dict[str, Any]:
+    """Whether both sides are distributions in the form that is wanted, and whether they are the same one."""
+    first, target = given["input"].detach().exp(), given["target"].detach()
+    second = target.exp() if given["log_target"] else target
+    misfit = not (_is_distribution(first) and _is_distribution(second))
+    return {"width": first.size(-1), "ignored": None, "dropped": 0, "misfit": misfit, "same": first.allclose(second)}
+
+
+def _is_distribution(rows: torch.Tensor) -> bool:
+    return bool((rows >= 0).all()) and rows.sum(-1).allclose(torch.ones(()), atol=1e-3)
+
+
+def _match(given: dict[str, Any]) -> dict[str, Any]:
+    """Whether a tensor is compared with itself."""
+    return {"width": 1, "ignored": None, "dropped": 0, "misfit": False, "same": given["input"].equal(given["target"])}
+
+
 def _ctc(given: dict[str, Any]) -> dict[str, Any]:
     """How many of the spelled symbols no class is left for: the blank has it, or the output ends before it."""
     targets, lengths = given["targets"], torch.as_tensor(given["target_lengths"])
@@ -146,7 +164,12 @@ def _ctc(given: dict[str, Any]) -> dict[str, Any]:
     return {"width": width, "ignored": blank, "dropped": int(lost.sum()), "silent": True}
 
 
-WITNESSES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"ctc_loss": _ctc, **dict.fromkeys(BINARY, _binary)}
+WITNESSES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "ctc_loss": _ctc,
+    "kl_div": _divergence,
+    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(MATCHING, _match),
+}
 
 
 def _caller(folder: Path) -> dict[str, Any]:

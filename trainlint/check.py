@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache, partial, reduce
+from functools import cache, cached_property, partial, reduce
 
 from trainlint import baseline, config
 from trainlint.config import Settings
@@ -26,6 +26,7 @@ from trainlint.facts import (
     Fact,
     Facts,
     FreezingWrite,
+    InvalidSuppression,
     LabelMask,
     Loss,
     LossArithmetic,
@@ -35,18 +36,25 @@ from trainlint.facts import (
     StopCheck,
     Unjudged,
     Unreadable,
+    UnusedSuppression,
 )
 from trainlint.facts import Selection as ModelSelection
+from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Identity, Surroundings, identities
 from trainlint.lint import lint
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
-from trainlint.source import Project, cells_in, definitions, foreign, observe, read, sites
+from trainlint.source import Project, cells_in, definitions, foreign, is_test, observe, read, sifted
 from trainlint.source.find import excluded, find
+from trainlint.source.observe import Sifted
 from trainlint.source.text import NOTEBOOK, Fault
 from trainlint.span import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.suppress import Ran
 
 ABSENT = "no such file or folder"
 LEFT_OUT = "the settings leave it out, and force-exclude holds"
@@ -143,12 +151,16 @@ class Files:
 
 @dataclass(frozen=True)
 class Seen:
-    """A project as it was read: the files among those asked for, what was left out of them and why, and all facts."""
+    """A project as it was read: the files among those asked for, what was left out of them and why, and all facts.
+
+    ``silencing`` are the files among those asked for that may hold a comment which silences.
+    """
 
     project: Project
     checked: tuple[str, ...]
     skipped: Mapping[str, str]
     facts: Facts
+    silencing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,10 +189,12 @@ def check(request: Request) -> Report:
     return reduce(_joined, (_checked(scope, request) for scope in scopes(request, there)), start)
 
 
-def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str], Text]) -> Report:
+def judge(
+    facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str], Text], silencing: Iterable[str] = ()
+) -> Report:
     """What these rules make of these facts: moved, silenced and selected as the scope says.
 
-    ``text`` gives what a file says, for comments and excerpts.
+    ``text`` gives what a file says, for comments and excerpts; the comments of the ``silencing`` files are judged too.
     """
     known = list(rules)
     constant_rules = [rule for rule in known if always_runs(rule)]
@@ -194,6 +208,8 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
     left_out = [rule for rule in known if rule.on and rule not in running]
     unsaid = [finding for finding in lint(facts, [*left_out, *constant_rules]) if finding.code not in constant]
     every = [*findings, *unsaid]
+    said = Said(findings, facts, known, running)
+    findings += _about_comments(said, scope, text, silencing)
     asked = [finding for finding in findings if scope.touches(finding) and scope.tells(finding.where.path)]
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, text)
     reported = tuple(finding for finding in asked if finding not in quiet)
@@ -206,7 +222,7 @@ def judge(facts: Facts, rules: Iterable[Rule], scope: Scope, text: Callable[[str
         failing=tuple(each for each in reported if each.code in constant or _fails(each, scope.settings)),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
         lines={path: text(path).lines for finding in asked for path in _shown(finding)},
-        identities=_identities(findings, asked, _surroundings(scope, text)),
+        identities=_identities(findings, asked, surroundings(scope, text)),
     )
 
 
@@ -291,17 +307,19 @@ def seen(scope: Scope, request: Request) -> Seen:
     settings = scope.settings
     project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
-    named = (path for path in files.asked if path in scope.asked)
-    wanted = sorted({*sites(project), *named}) if files.asked else []
+    within = sifted(project) if files.asked else Sifted((), ())
+    wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.asked)})
     facts = observe(project, wanted, request.jobs, request.tell) if wanted else Facts(())
-    return Seen(project, tuple(path for path in files.asked if scope.tells(path)), files.skipped, facts)
+    checked = tuple(path for path in files.asked if scope.tells(path))
+    silencing = tuple(path for path in within.silencing if path in set(checked))
+    return Seen(project, checked, files.skipped, facts, silencing)
 
 
 def _checked(scope: Scope, request: Request) -> Report:
     known = seen(scope, request)
-    rules = list(rules_for(known.facts, scope.settings))
+    rules = list(rules_for(known, scope.settings))
     text = cache(partial(text_of, texts=request.texts))
-    report = judge(known.facts, rules, scope, text)
+    report = judge(known.facts, rules, scope, text, known.silencing)
     if scope.settings.baseline:
         report = _compared(report, known, rules, scope, text)
     there = ((path, why) for path, why in known.skipped.items() if os.path.exists(path))
@@ -340,7 +358,7 @@ def _looked_for(
     if any(isinstance(fact, Unreadable | Crash) for fact in known.facts):
         return None
     left_out = {rule.code for rule in rules} - {rule.code for rule in chosen(rules, scope.settings.selections)}
-    around = _surroundings(scope, text)
+    around = surroundings(scope, text)
     unjudged = {(each.where.path, around.within(each.where), around.text(each.where)) for each in report.unjudged}
 
     def looked_for(path: str, identity: Identity) -> bool:
@@ -356,12 +374,13 @@ def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
     return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
 
 
-def rules_for(facts: Facts, settings: Settings) -> Iterable[Rule]:
+def rules_for(seen: Seen, settings: Settings) -> Iterable[Rule]:
     """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
     from trainlint.rule import installed
 
     named = any(selection != Selection() for selection in settings.selections)
-    if not (len(facts) or named or settings.severity or settings.per_file_ignores or settings.baseline):
+    there = len(seen.facts) or seen.silencing
+    if not (there or named or settings.severity or settings.per_file_ignores or settings.baseline):
         return ()
     rules = installed().values()
     for selector in settings.severity:
@@ -397,7 +416,7 @@ def _identities(
     return identities((finding for finding in findings if finding.where.path in files), around)
 
 
-def _surroundings(scope: Scope, text: Callable[[str], Text]) -> Surroundings:
+def surroundings(scope: Scope, text: Callable[[str], Text]) -> Surroundings:
     around = cache(lambda path, cell: definitions(text(path).code.get(cell, "")))
 
     def within(span: Span) -> str:
@@ -418,19 +437,74 @@ def _quiet(findings: Sequence[Finding], scope: Scope, text: Callable[[str], Text
     """The findings that a comment, or the settings for their file, silence."""
     if not findings:
         return set()
-    from trainlint.suppress import silenced
+    from trainlint.suppress import silenced, silences
 
     ignored = {finding for finding in findings if _is_ignored(finding, scope)}
-    return ignored | silenced(findings, lambda path: text(path).code)
+    return ignored | silenced(findings, cache(lambda path: silences(path, text(path).code)))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was found, from which facts, by which rules of those that are known."""
+
+    findings: Sequence[Finding]
+    facts: Facts
+    known: Sequence[Rule]
+    running: Sequence[Rule]
+
+    @cached_property
+    def unsettled(self) -> tuple[Fact, ...]:
+        """The facts that are not judged in full."""
+        return tuple(fact for fact in self.facts if any(fact.unjudged()))
+
+
+def _about_comments(said: Said, scope: Scope, text: Callable[[str], Text], paths: Iterable[str]) -> Iterator[Finding]:
+    """What is wrong with the comments of these files that silence."""
+    comments = [fact for path in paths for fact in _comments(said, scope, path, text(path).code)]
+    for finding in lint(Facts(comments), said.running) if comments else ():
+        yield _moved(finding, scope.settings.severity)
+
+
+def _comments(said: Said, scope: Scope, path: str, code: Mapping[int | None, str]) -> Iterator[Fact]:
+    """The comments of a file that do something else than silence; none is idle where something was not judged."""
+    from trainlint.suppress import invalid, silences, unexplained, unused
+
+    there, ran = silences(path, code), _ran(said, path, scope)
+    yield from invalid(path, code, there, ran)
+    if scope.settings.require_reason:
+        yield from unexplained(there, ran)
+    if not is_test(path) and not any(isinstance(fact, Unreadable | Crash) for fact in said.facts):
+        yield from unused(there, said.findings, ran, said.unsettled)
+
+
+def _ran(said: Said, path: str, scope: Scope) -> Ran:
+    """Which rules could have said something about a file; nobody knows of those that speak of runs or of comments."""
+    from trainlint.suppress import Ran
+
+    ignored = _ignored(path, scope)
+    others = (*ONLY_RUNS, UnusedSuppression, InvalidSuppression)
+    judging = [rule for rule in said.known if rule.wants not in others and not always_runs(rule)]
+    heard = [rule for rule in judging if not any(matches(each, rule.code, rule.name) for each in ignored)]
+    return Ran(
+        said.known,
+        frozenset(rule.code for rule in heard if rule in said.running),
+        frozenset(rule.code for rule in judging if not rule.on and rule not in said.running),
+    )
+
+
+def _ignored(path: str, scope: Scope) -> list[str]:
+    """The selectors that the settings ignore in a file."""
+    name = filename(path, scope.root)
+    return [
+        selector
+        for pattern, selectors in scope.settings.per_file_ignores.items()
+        if any(fnmatch(each, pattern) for each in (name, os.path.basename(name)))
+        for selector in selectors
+    ]
 
 
 def _is_ignored(finding: Finding, scope: Scope) -> bool:
-    path = filename(finding.where.path, scope.root)
-    return any(
-        any(fnmatch(each, pattern) for each in (path, os.path.basename(path)))
-        and any(matches(selector, finding.code, finding.name) for selector in selectors)
-        for pattern, selectors in scope.settings.per_file_ignores.items()
-    )
+    return any(matches(each, finding.code, finding.name) for each in _ignored(finding.where.path, scope))
 
 
 def _fails(finding: Finding, settings: Settings) -> bool:

@@ -57,6 +57,7 @@ class Settings:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     output_format: tuple[str, ...] = ("full",)
     baseline: str = ""
+    require_reason: bool = False
 
 
 def nearest(folder: str) -> Layer | None:
@@ -412,6 +413,12 @@ KEYS: Mapping[str, Key] = {
         TEXT,
         _baseline,
         default=None,
+    ),
+    "require-reason": Key(
+        "A comment that silences must say why.",
+        {"type": "boolean"},
+        lambda settings, folder, value: replace(settings, require_reason=_truth(value)),
+        default=False,
     ),
 }
 """Every key of the configuration file: the one declaration of it."""

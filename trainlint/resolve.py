@@ -76,10 +76,10 @@ def resolve(asked: Place, request: Request) -> Resolution:
         scope = replace(scope, asked=(scope.root,))
     known = seen(scope, request)
     whole = replace(scope, asked=(scope.root, *scope.asked))
-    report = judge(known.facts, rules_for(known.facts, scope.settings), whole, cache(text_of))
+    report = judge(known.facts, rules_for(known, scope.settings), whole, cache(text_of))
     faults = (fact for fact in known.facts.of(Unreadable) if Place(asked.path).holds(fact.call))
-    sites = _sites(known.facts, (*report.findings, *report.suppressed))
-    found = tuple(site for site in sites if any(asked.holds(span) for span in _spans(site)))
+    sites = sites_of(known.facts, (*report.findings, *report.suppressed))
+    found = tuple(site for site in sites if any(asked.holds(span) for span in spans_of(site)))
     if asked.row is not None and not found and not _is_python(asked.path):
         raise NoPlace(
             f"{asked.path}:{asked.row}: this is no Python code, and nothing that is looked at rests on the line"
@@ -103,7 +103,7 @@ def _names(asked: Place, project: Project) -> tuple[Settled, ...]:
     return names
 
 
-def _sites(facts: Facts, findings: Iterable[Finding]) -> Iterator[Site]:
+def sites_of(facts: Facts, findings: Iterable[Finding]) -> Iterator[Site]:
     """The facts of each call together, in the order of the calls."""
     of_call: dict[Span, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -129,7 +129,7 @@ def _verdict(facts: Sequence[Fact], findings: Iterable[Finding]) -> str:
     return "not judged" if any(any(fact.unjudged()) for fact in facts if isinstance(fact, counted)) else "safe"
 
 
-def _spans(site: Site) -> Iterator[Span]:
+def spans_of(site: Site) -> Iterator[Span]:
     """Every place of a site: its calls and arguments whole, of its evidence what is no whole function."""
     for fact in site.facts:
         yield from (fact.call, fact.argument)

@@ -17,13 +17,28 @@ HELP = """Find training bugs that the loss curve cannot show.
 """
 
 
+OPTIONAL = {
+    flag
+    for command in COMMANDS.values()
+    for option in command.options
+    if option.kind is Kind.ONE_OR_NONE
+    for flag in option.flags
+}
+"""Typer knows no option that takes a value or none: without one, theirs is empty."""
+
+
 def run(words: Sequence[str], commands: Mapping[str, Command] = COMMANDS) -> int:
     """Parse these words in full and run the command they name."""
     try:
-        _app(commands)(args=list(words), prog_name="trainlint")
+        _app(commands)(args=_with_values(words), prog_name="trainlint")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
+
+
+def _with_values(words: Sequence[str]) -> list[str]:
+    options = words.index("--") if "--" in words else len(words)
+    return [f"{word}=" if place < options and word in OPTIONAL else word for place, word in enumerate(words)]
 
 
 def _app(commands: Mapping[str, Command]) -> typer.Typer:
@@ -87,7 +102,7 @@ def _parameter(option: Option) -> str:
 
 
 def _kind(option: Option) -> Any:
-    base = {Kind.FLAG: bool, Kind.ONE: str | None, Kind.MANY: list[str] | None}[option.kind]
+    base = {Kind.FLAG: bool, Kind.MANY: list[str] | None}.get(option.kind, str | None)
     metavar = option.metavar or None
     info = typer.Option(
         *option.flags,
@@ -103,7 +118,7 @@ def _completion(metavar: str) -> Callable[[str], list[str]] | None:
     """What a shell offers for a value that help shows like this; None where it is for the shell to know."""
     if "|" in metavar and metavar.islower():
         return _offering(lambda: metavar.split("|"))
-    words = {"RULES": _rules, "CODES": _rules, "FORMAT": _formats}.get(metavar)
+    words = {"RULES": _rules, "CODES": _rules, "FORMAT": _formats, "KEYS": _keys}.get(metavar)
     return _offering(words) if words else None
 
 
@@ -136,6 +151,12 @@ def _default(kind: Any) -> Any:
 def _values(option: Option, value: Any) -> tuple[str, ...]:
     if option.kind is Kind.MANY:
         return tuple(value or ())
-    if option.kind is Kind.ONE:
+    if option.kind in {Kind.ONE, Kind.ONE_OR_NONE}:
         return () if value is None else (value,)
     return ("",) if value else ()
+
+
+def _keys() -> Iterable[str]:
+    from trainlint.config import KEYS
+
+    return KEYS

@@ -14,7 +14,7 @@ from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.cli.output import COLOURS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.cli.progress import patience
-from trainlint.config import ConfigError, Layer
+from trainlint.config import ConfigError, Layer, Settings
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 
@@ -51,9 +51,22 @@ def run(paths: tuple[str, ...], said: Said) -> int:
             if "diff" in said:
                 return fix.difference(request, report, said)
             report = fix.fixed(request, report, said)
+        if "add-ignore" in said:
+            from trainlint.cli import ignore
+
+            report = ignore.added(request, report, _reason(said, settings))
     except (ConfigError, UnknownSelector, BaselineError) as error:
         raise UsageError(str(error)) from error
     return _told(report, wanted, folder, said, () if paths else settings.src)
+
+
+def _reason(said: Said, settings: Settings) -> str:
+    reason = said["add-ignore"][-1].strip()
+    if settings.require_reason and not reason:
+        raise UsageError("the settings require a reason: --add-ignore='why'")
+    if "#" in reason:
+        raise UsageError("--add-ignore: a reason without #, which would start another comment")
+    return reason
 
 
 def _require_sense(said: Said) -> None:

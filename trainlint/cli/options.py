@@ -15,10 +15,14 @@ Said = Mapping[str, tuple[str, ...]]
 
 
 class Kind(Enum):
-    """How often an option may be given, and whether it takes a value; of a single one the last counts."""
+    """How often an option may be given, and whether it takes a value; of a single one the last counts.
+
+    One that takes a value or none takes it behind an equals sign alone.
+    """
 
     FLAG = "flag"
     ONE = "one"
+    ONE_OR_NONE = "one or none"
     MANY = "many"
 
 
@@ -88,6 +92,12 @@ CHECK = Command(
         Option("diff", "Print what --fix would change and write nothing; the exit status is 1 if that is anything."),
         Option("unsafe-fixes", "Apply fixes too that change more than the bug."),
         Option("show-fixes", "Name each fix that is applied."),
+        Option(
+            "add-ignore",
+            "Write a comment that silences beside each finding, and why behind it.",
+            Kind.ONE_OR_NONE,
+            "REASON",
+        ),
         Option("statistics", "Say how many findings each rule has, most first, instead of each finding."),
         Option("show-unjudged", "Say what could not be judged, and what would settle it."),
         Option("show-files", "Name the files that would be checked, and check nothing."),
@@ -147,6 +157,26 @@ RESOLVE = Command(
     "trainlint.cli.resolve",
 )
 
+DIFF = Command(
+    "diff",
+    "Show what changed in value since a git revision: heads, sentinels, formats, verdicts; 1 if findings are new.",
+    "revision",
+    "REVISION [PATHS]: a revision, then files and folders.",
+    (
+        Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json|markdown"),
+        *(
+            option
+            for option in CHECK.options
+            if option.name
+            in {
+                *("select", "ignore", "extend-select", "extend-ignore", "fail-on", "color", "exclude"),
+                *("extend-exclude", "define", "config", "isolated", "jobs"),
+            }
+        ),
+    ),
+    "trainlint.cli.diff",
+)
+
 DEMO = Command(
     "demo",
     "Watch a rule's bug and its cure on this machine, side by side, in seconds. Needs torch.",
@@ -168,9 +198,18 @@ SCHEMA = Command(
     "trainlint.cli.schema",
 )
 
+CONFIG = Command(
+    "config",
+    "Say what a setting is for, or name them all.",
+    "keys",
+    "Names of settings.",
+    (Option("output-format", "How to write it (default: text).", Kind.ONE, "text|json"),),
+    "trainlint.cli.config",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DEMO, SCHEMA, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, VERSION)}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
@@ -204,7 +243,7 @@ def parse(words: Sequence[str], options: Sequence[Option]) -> tuple[tuple[str, .
         option = by_flag.get(flag)
         if option is None or (equals and (option.kind is Kind.FLAG or not flag.startswith("--"))):
             return None
-        if option.kind is not Kind.FLAG and not equals:
+        if option.kind in {Kind.ONE, Kind.MANY} and not equals:
             value = next(rest, "-")
             if value.startswith("-"):
                 return None
@@ -218,7 +257,7 @@ def passed_on(words: Sequence[str], options: Sequence[Option]) -> tuple[Sequence
     >>> passed_on(["--select", "TL1", "train.py", "--select", "x"], CHECK.options)
     (['--select', 'TL1'], ['train.py', '--select', 'x'])
     """
-    valued = {flag for option in options if option.kind is not Kind.FLAG for flag in option.flags}
+    valued = {flag for option in options if option.kind in {Kind.ONE, Kind.MANY} for flag in option.flags}
     place = 0
     while place < len(words) and words[place].startswith("-") and words[place] not in {"-m", "--"}:
         place += 2 if words[place] in valued else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -168,21 +169,25 @@ def write(lines: Iterable[text.Line], target: str, colour: str) -> None:
 
 def _replace(target: str, lines: Iterable[str]) -> None:
     """Nobody ever reads half of a report: it takes the place of the old one when it is whole."""
-    place = os.path.realpath(target)
+    place, text = os.path.realpath(target), "".join(lines)
     mode = _mode(place)
     if mode is not None and not stat.S_ISREG(mode):
-        _write(place, lines)
+        _write(place, text)
         return
     beside = f"{place}.{os.getpid()}.part"
     try:
-        _write(beside, lines)
+        _write(beside, text)
         if mode is not None:
             os.chmod(beside, stat.S_IMODE(mode))
         os.replace(beside, place)
-    except BaseException:
+    except OSError as error:
+        # A file that may be written in a folder that may not, or that is mounted by itself.
+        if mode is None or error.errno not in {errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS}:
+            raise
+        _write(place, text)
+    finally:
         with suppress(OSError):
             os.unlink(beside)
-        raise
 
 
 def _mode(path: str) -> int | None:
@@ -192,9 +197,9 @@ def _mode(path: str) -> int | None:
         return None
 
 
-def _write(path: str, lines: Iterable[str]) -> None:
+def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.writelines(lines)
+        file.write(text)
 
 
 def _is_colourful(colour: str) -> bool:

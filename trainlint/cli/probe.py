@@ -19,7 +19,7 @@ JUDGING = tuple(
     in {"select", "ignore", "extend-select", "extend-ignore", "fail-on", "config", "isolated", "color", "quiet"}
 )
 REPORTS = (
-    Option("output-format", "full, concise, json or sarif (default: full).", Kind.ONE, "FORMAT"),
+    Option("output-format", "How to write it, as in check (default: full).", Kind.ONE, "FORMAT"),
     Option("output", "Write the report to a file instead.", Kind.ONE, "FILE", short="-o"),
 )
 

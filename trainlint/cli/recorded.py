@@ -14,7 +14,7 @@ from trainlint.check import Scope, judge, text_of
 from trainlint.cli import UsageError, complain
 from trainlint.cli.check import layers
 from trainlint.cli.options import Said
-from trainlint.cli.output import COLOURS, choice, write
+from trainlint.cli.output import COLOURS, FORMATS, PROGRAMS, choice, rendered, write
 from trainlint.config import ConfigError
 from trainlint.probe import launch
 from trainlint.probe.conclusions import facts, median, span, unobserved
@@ -26,8 +26,6 @@ from trainlint.report.table import table
 from trainlint.rule import installed
 from trainlint.selection import UnknownSelector
 from trainlint.span import Span
-
-FORMATS = ("full", "concise", "json", "sarif")
 
 
 def run(arguments: tuple[str, ...], said: Said) -> int:
@@ -82,14 +80,8 @@ def judged(record: Record, said: Said) -> Report:
 
 def _rendered(report: Report, record: Record, said: Said) -> Iterator[text.Line]:
     folder, chosen = os.getcwd(), form(said)
-    if chosen == "json":
-        from trainlint.report.structured import as_json
-
-        yield (("", as_json(report, folder)),)
-    elif chosen == "sarif":
-        from trainlint.report.sarif import as_sarif
-
-        yield (("", as_sarif(report, folder, list(installed().values()))),)
+    if chosen in PROGRAMS:
+        yield from rendered(chosen, report, folder, {})
     elif chosen == "concise":
         yield from text.concise(report, folder)
     else:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trainlint.cli import UsageError
 from trainlint.cli.options import Said
+from trainlint.cli.output import PROGRAMS
 from trainlint.cli.probe import NO_TORCH
 from trainlint.cli.recorded import form, tell
 from trainlint.probe import launch
@@ -35,7 +36,7 @@ def _watched(arguments: tuple[str, ...], settings: dict[str, int], folder: Path,
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}: nothing was run") from error
     # What is meant for programs must be alone on the standard output.
-    apart = "output" not in said and form(said) in {"json", "sarif"}
+    apart = "output" not in said and form(said) in PROGRAMS
     sys.stdout.flush()
     environment = launch.environment(os.environ, settings, folder)
     try:

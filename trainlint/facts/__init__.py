@@ -55,7 +55,7 @@ from trainlint.facts.targets import (
     Targets,
     UnusedSentinel,
 )
-from trainlint.facts.tool import Crash, Unreadable
+from trainlint.facts.tool import Crash, Flaw, InvalidSuppression, Unreadable, UnusedSuppression
 
 __all__ = [
     "Accumulation",
@@ -79,10 +79,12 @@ __all__ = [
     "Fact",
     "Facts",
     "Fill",
+    "Flaw",
     "Form",
     "FreezingWrite",
     "Grouping",
     "Ids",
+    "InvalidSuppression",
     "Job",
     "KeptGraph",
     "KeptTeacher",
@@ -124,6 +126,7 @@ __all__ = [
     "Unjudged",
     "Unreadable",
     "UnusedSentinel",
+    "UnusedSuppression",
     "WeightAverage",
     "ZeroSignal",
 ]

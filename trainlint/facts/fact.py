@@ -68,6 +68,12 @@ class Fact:
         """The questions that this fact leaves open."""
         return iter(())
 
+    def places(self) -> Iterator[Span]:
+        """Where what is found about it may be reported."""
+        yield from (self.call, self.argument)
+        if self.built:
+            yield self.built
+
 
 class Facts:
     """Every fact of one observation, asked for by type, and the names of the given numbers that were asked for."""

@@ -79,13 +79,13 @@ def _one_of(edit: Delete, tree: Tree, every: Sequence[cst.CSTNode], node: cst.CS
         Unfixable: a comment stands there, which would be lost.
     """
     place = list(every).index(node)
-    start, end = _whole(tree, node)
+    start, end = first, last = _whole(tree, node)
     if place + 1 < len(every):
         end = _whole(tree, every[place + 1])[0]
     elif place:
         start = _whole(tree, every[place - 1])[1]
-    if "#" in tree.between(start, end).replace(tree.between(*_whole(tree, node)), ""):
-        raise Unfixable("a comment stands in what would be removed")
+    tree.spare(start, first)
+    tree.spare(last, end)
     return TextEdit(stretch(edit.where, start, end), "")
 
 

@@ -58,8 +58,9 @@ def _of(edit: Edit, code: Code) -> Iterator[TextEdit]:
             yield from unwrapped(edit, tree)
         case Delete():
             yield from deleted(edit, tree)
-        case Replace():
-            yield TextEdit(edit.where, edit.text)
+        case Replace(where=where, text=text):
+            tree.spare((where.row, where.column), (where.end_row, where.end_column))
+            yield TextEdit(where, text)
         case AddImport():
             raise AssertionError("imports are added first")
 

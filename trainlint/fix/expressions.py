@@ -49,8 +49,8 @@ def unwrapped(edit: Unwrap, tree: Tree) -> Iterator[TextEdit]:
     bare = is_whole and not isinstance(part, (*NO_ARGUMENTS, cst.NamedExpr))
     start, end = (tree.start(part), tree.end(part)) if bare else tree.outer(part)
     left, right = ("", "") if bare or part.lpar else ("(", ")")
-    if "#" in tree.between(tree.start(node), start) + tree.between(end, tree.end(node)):
-        raise Unfixable("a comment stands in what would be removed")
+    tree.spare(tree.start(node), start)
+    tree.spare(end, tree.end(node))
     yield TextEdit(stretch(edit.where, tree.start(node), start), left)
     yield TextEdit(stretch(edit.where, end, tree.end(node)), right)
 

@@ -83,8 +83,10 @@ def line(module: str, tree: Tree) -> tuple[int, str]:
     body = tree.module.body
     rest = [each for place, each in enumerate(body) if not _is_first(each, place)]
     run = list(takewhile(_is_import, rest))
+    if not rest:
+        raise Unfixable("what stands there is not what was judged")
     if not run:
-        is_definition = bool(rest) and isinstance(rest[0], cst.FunctionDef | cst.ClassDef)
+        is_definition = isinstance(rest[0], cst.FunctionDef | cst.ClassDef)
         return _row_above(rest[0], tree), text + ("\n\n" if is_definition else "\n")
     group = _group(run)
     standard = [each for each in group if _root(each) in sys.stdlib_module_names]

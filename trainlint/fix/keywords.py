@@ -15,11 +15,12 @@ def keyword_set(edit: SetKeyword, tree: Tree) -> Iterator[TextEdit]:
     """The value in place of another, or a new argument.
 
     Raises:
-        Unfixable: the call hands on arguments that are not seen here, and this may be one of them.
+        Unfixable: the call hands on arguments that are not seen here, and this may be one of them; a comment would go.
     """
     call = tree.find(edit.where, cst.Call)
     given = _given(edit, call)
     if given is not None:
+        tree.spare(*tree.outer(given.value))
         yield TextEdit(stretch(edit.where, *tree.outer(given.value)), edit.value)
         return
     text = f"{edit.name}={edit.value}"

@@ -5,6 +5,7 @@ Rows and columns are those of ``Span``: from 1, in characters, the end column ou
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,6 +20,9 @@ from trainlint.span import Span
 N = TypeVar("N", bound=cst.CSTNode)
 Place = tuple[int, int]
 """A row and a column."""
+
+COMMENT = re.compile(r"#[^\n]*\n")
+"""A comment inside of an expression, which goes on below; what only looks like one may be found too."""
 
 
 class Unfixable(Exception):
@@ -102,6 +106,15 @@ class Tree:
             if isinstance(node, kind):
                 return node
         raise Unfixable("what stands there is not what was judged")
+
+    def spare(self, start: Place, end: Place) -> None:
+        """See that a stretch that goes holds no comment.
+
+        Raises:
+            Unfixable: it holds one, which would be lost.
+        """
+        if COMMENT.search(self.between(start, end)):
+            raise Unfixable("a comment stands in what would be removed")
 
     def between(self, start: Place, end: Place) -> str:
         """The text of a stretch."""

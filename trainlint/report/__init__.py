@@ -73,6 +73,11 @@ class Report:
             return 2
         return 1 if self.failing else 2 * bool(self.unobserved)
 
+    @property
+    def undone(self) -> tuple[str, ...]:
+        """All that makes the report less than was asked for."""
+        return (*self.faults, *(f"not observed: {each}" for each in self.unobserved))
+
     def text(self, where: Span) -> Sequence[str]:
         """The lines of the file, or of the cell, that a place lies in."""
         return self.lines.get(where.path, {}).get(where.cell, ())

@@ -23,9 +23,9 @@ def as_github(report: Report, folder: str) -> Iterator[str]:
     """A command for each finding and each fault; what GitHub will leave out is said as a line of the log."""
     for finding in report.findings:
         yield _command(finding, folder)
-    yield from (f"::error title=trainlint::{_data(fault)}" for fault in report.faults)
+    yield from (f"::error title=trainlint::{_data(fault)}" for fault in report.undone)
     counts = Counter(COMMANDS[finding.severity] for finding in report.findings)
-    counts["error"] += len(report.faults)
+    counts["error"] += len(report.undone)
     for command, count in counts.items():
         if count > MOST:
             yield f"{count - MOST} more of kind {command} stand in this log only: GitHub shows {MOST} of a step"

@@ -41,7 +41,7 @@ def _cases(report: Report, folder: str) -> Iterator[Element]:
         yield _finding(finding, "failure" if finding in failing else "system-out", report, folder)
     for each in report.unjudged:
         yield _unjudged(each, folder)
-    for fault in report.faults:
+    for fault in report.undone:
         case = _case(NAME, printable(fault))
         SubElement(case, "error", type="fault", message=printable(fault))
         yield case

@@ -17,7 +17,7 @@ LONGEST = 65_000
 def as_markdown(report: Report, folder: str) -> Iterator[str]:
     """The findings and, folded, what was not judged; what one comment cannot hold is left out, finding by finding."""
     head = [f"**trainlint:** {prose(summary(report))}", ""]
-    faults = [*_listed(f"could not be done: {prose(fault)}" for fault in report.faults)]
+    faults = [*_listed(f"could not be done: {prose(fault)}" for fault in report.undone)]
     blocks = ["\n".join(_finding(finding, report, folder)) for finding in report.findings]
     folded = ["\n".join(_unjudged(report, folder))] if report.unjudged else []
     room = LONGEST - sum(map(len, (*head, *faults)))

@@ -92,6 +92,13 @@ class Row:
     why: Unknown | None = None
     number: int | None = None
 
+    @property
+    def told(self) -> str:
+        """What is known, and why the rest is not."""
+        if self.why is None:
+            return self.text
+        return f"{self.text}{', ' if self.text else ''}not known: {reason(self.why)}"
+
 
 NO_DTYPE = Row("dtype", UNSEEN)
 
@@ -101,7 +108,7 @@ def as_text(resolution: Resolution, folder: str) -> Iterator[Line]:
     for site in resolution.sites:
         yield (*place_of(site.call, folder), ("", f"{site.title}: "), (VERDICTS[site.verdict], site.verdict))
         yield from _said(site)
-        for row in _rows(site):
+        for row in rows(site):
             yield from _labelled(row.label, WIDTH, row, folder)
         yield ()
     for line, names in groupby(resolution.names, lambda name: place(name.where, folder).rpartition(":")[0]):
@@ -166,9 +173,7 @@ def _names(names: Sequence[Settled], folder: str) -> Iterator[Line]:
 
 def _labelled(label: str, width: int, row: Row, folder: str) -> Iterator[Line]:
     """A row, its first column this wide; lines of evidence that are all there is to say stand beside the label."""
-    text = row.text
-    if row.why is not None:
-        text = f"{text}{', ' if text else ''}not known: {reason(row.why)}"
+    text = row.told
     if text:
         yield (LABEL, f"  {label:<{width}}"), ("", f"{'  ' if len(label) >= width else ''}{printable(text)}")
     indent, beside = ("  ", "") if text else ("", label)
@@ -178,7 +183,7 @@ def _labelled(label: str, width: int, row: Row, folder: str) -> Iterator[Line]:
             before = ""
 
 
-def _rows(site: Site) -> Iterator[Row]:
+def rows(site: Site) -> Iterator[Row]:
     """The rows of every way to a site; what two ways share is said once."""
     ways: dict[tuple[tuple[Step, ...], tuple[Step, ...]], list[Fact]] = {}
     for fact in site.facts:
@@ -186,9 +191,9 @@ def _rows(site: Site) -> Iterator[Row]:
     said = {NO_DTYPE} if any(isinstance(fact, LossArithmetic) for fact in site.facts) else set()
     for (context, branch), facts in list(ways.items())[:MOST_WAYS]:
         yield from (Row(label, chain=steps) for label, steps in (("through", context), ("where", branch)) if steps)
-        rows = dict.fromkeys(row for fact in facts for row in _of(fact) if row not in said)
-        said.update(rows)
-        yield from rows
+        new = dict.fromkeys(row for fact in facts for row in _of(fact) if row not in said)
+        said.update(new)
+        yield from new
     if len(ways) > MOST_WAYS:
         yield Row("...", f"{len(ways) - MOST_WAYS} more ways lead here")
 

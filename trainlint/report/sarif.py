@@ -19,6 +19,9 @@ from trainlint.value import Step
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
+LONGEST = 1024
+"""GitHub takes no longer description of a rule."""
+
 STATUS = {0: "nothing at or above the gate", 1: "findings at or above the gate", 2: "not all that was asked was done"}
 
 
@@ -50,7 +53,7 @@ def _rule(code: str, rule: Rule | None) -> Mapping[str, object]:
         "id": code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.page.partition("\n\n")[2].partition("\n\n")[0] or rule.summary},
+        "fullDescription": {"text": (rule.page.partition("\n\n")[2].partition("\n\n")[0] or rule.summary)[:LONGEST]},
         "help": {"text": rule.page, "markdown": rule.page},
         "properties": {"tags": ["training", "pytorch"]},
     }

@@ -1,7 +1,20 @@
 """The observer that reads code and runs none of it: paths in, facts out."""
 
-from trainlint.source.observe import Project, cells, cells_in, definitions, foreign, observe, settle, sites
+from trainlint.source.observe import Project, cells, cells_in, definitions, foreign, observe, settle, sifted, sites
 from trainlint.source.syntax import compiles
-from trainlint.source.text import read
+from trainlint.source.text import is_test, read
 
-__all__ = ["Project", "cells", "cells_in", "compiles", "definitions", "foreign", "observe", "read", "settle", "sites"]
+__all__ = [
+    "Project",
+    "cells",
+    "cells_in",
+    "compiles",
+    "definitions",
+    "foreign",
+    "is_test",
+    "observe",
+    "read",
+    "settle",
+    "sifted",
+    "sites",
+]

@@ -31,6 +31,9 @@ from trainlint.span import Span
 from trainlint.value import Integer, Unknown
 
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
+MOST_ANSWERS = 12
+"""A fork beneath which there are as many paths as this is not settled before the others."""
+
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
 
@@ -212,8 +215,8 @@ def _settled(
 ) -> dict[tuple[object, ...], int]:
     """Where there are more than ``most`` paths: the forks of the first path whose other answers change nothing.
 
-    They keep their first answer; only what matters for this site is then followed on every path. An answer that leads
-    to a question which the first path was not asked matters.
+    They keep their first answer; only what matters for this site is then followed on every path. Where an answer leads
+    to questions which the first path was not asked, none of their answers may change anything.
     """
     budget, first = Budget(steps), Path()
     known = Evaluator(workspace, first, budget)
@@ -222,19 +225,31 @@ def _settled(
         return {}
     settled: dict[tuple[object, ...], int] = {}
     for key, fork in reversed(first.forks.items()):
-        others = [first.turned(key, answer) for answer in range(1, len(fork.answers))]
-        results = [_result(_resumed(Evaluator(workspace, path, budget), known, key), run) for path in others]
+        others = (first.turned(key, answer) for answer in range(1, len(fork.answers)))
+        results = [each for other in others for each in _beneath(workspace, budget, run, other, set(first.forks))]
         if budget.left < 0:
             return settled
-        asked = {each for path in others for each in path.forks}
-        if asked <= set(first.forks) and all(result is None or result == base for result in results):
+        if len(results) < MOST_ANSWERS and all(result is None or result == base for result in results):
             settled[key] = 0
     return settled
 
 
-def _resumed(world: World, known: World, fork: tuple[object, ...]) -> World:
-    world.resume(known, fork)
-    return world
+def _beneath(
+    workspace: Workspace,
+    budget: Budget,
+    run: Callable[[World], tuple[Fact, ...]],
+    path: Path,
+    known: set[tuple[object, ...]],
+) -> Iterator[frozenset[Fact] | None]:
+    """What a path shows, and each that answers otherwise to questions which only this path is asked."""
+    each: Path | None = path
+    for _ in range(MOST_ANSWERS):
+        if each is None or budget.left < 0:
+            return
+        yield _result(Evaluator(workspace, each, budget), run)
+        each = each.next()
+        if each is None or next(reversed(each.forks)) in known:
+            return
 
 
 def _result(world: World, run: Callable[[World], tuple[Fact, ...]]) -> frozenset[Fact] | None:

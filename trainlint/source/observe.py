@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from trainlint.facts import Fact, Facts
 from trainlint.source.sift import relevant
+from trainlint.source.silencing import may_silence
 from trainlint.source.text import NOTEBOOK, Fault, read
 
 TYPE_CHECKING = False
@@ -59,10 +60,29 @@ class Project:
         return self.texts[path] if path in self.texts else read(path)
 
 
+@dataclass(frozen=True)
+class Sifted:
+    """The files that may hold something to judge, and those that may hold a comment which silences."""
+
+    sites: tuple[str, ...]
+    silencing: tuple[str, ...]
+
+
 def sites(project: Project) -> tuple[str, ...]:
     """The files that may hold something to judge, found by their bytes alone."""
-    searched = ((path, _searched(project, path)) for path in project.files)
-    return tuple(path for path, data in searched if isinstance(data, Fault) or relevant(data))
+    return sifted(project).sites
+
+
+def sifted(project: Project) -> Sifted:
+    """What each file of a project may hold, found by its bytes alone."""
+    found, silencing = [], []
+    for path in project.files:
+        data = _searched(project, path)
+        if isinstance(data, Fault) or relevant(data):
+            found.append(path)
+        if not isinstance(data, Fault) and may_silence(data):
+            silencing.append(path)
+    return Sifted(tuple(found), tuple(silencing))
 
 
 def foreign(files: Iterable[str]) -> Mapping[str, str]:

@@ -46,6 +46,10 @@ THROUGH = frozenset(
 WEIGHT = re.compile(r"weight|lambda|alpha|beta|gamma|coef|ratio|(?<![a-z])w(?![a-z])|lmbda", re.IGNORECASE)
 
 
+DEVICES = re.compile(r"gpu|device|parallel|world", re.IGNORECASE)
+"""What tests ask that decide whether a loss has a value for each device."""
+
+
 class Average(Enum):
     """What was done with the terms of a loss."""
 
@@ -175,7 +179,8 @@ class Tracing:
             case ast.AugAssign():
                 return OPEN
             case ast.Assign(targets=[target], value=value) if dotted(target) == name:
-                return None if isinstance(value, ast.Constant) else self._assigned(value, name)
+                is_open = isinstance(value, ast.Constant) or self._is_over_devices(node)
+                return None if is_open else self._assigned(value, name)
             case ast.AnnAssign(value=ast.expr() as value):
                 return self._assigned(value, name)
             case ast.Assign(targets=[ast.Tuple(elts=[first, *_])], value=ast.Call() as value) if dotted(first) == name:
@@ -183,6 +188,11 @@ class Tracing:
             case ast.withitem(context_expr=ast.Call(func=func, args=[value, *_])) if last(func) == "scale_loss":
                 return self.of(value)
         return OPEN
+
+    def _is_over_devices(self, node: ast.Assign) -> bool:
+        """``if n_gpu > 1: loss = loss.mean()`` averages over the devices, whatever each of them did."""
+        test = self.module.parents.get(node)
+        return isinstance(test, ast.If) and DEVICES.search(ast.unparse(test.test)) is not None
 
     def _assigned(self, value: ast.expr, name: str) -> Reduction | None:
         """What a name is made of, what is made of itself aside: ``loss = loss / n``."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from trainlint.source.text import Fault
+from trainlint.source.text import Fault, is_test
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -64,9 +63,8 @@ class Module:
 
     @property
     def is_test(self) -> bool:
-        """Whether pytest would collect the file: what a test calls says nothing of what is trained."""
-        file = self.path.rpartition(os.sep)[2]
-        return file == "conftest.py" or file.startswith("test_") or file.endswith("_test.py")
+        """Whether nothing in it is judged."""
+        return is_test(self.path)
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias | ast.arg | ast.excepthandler) -> Span:
         end_row, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset

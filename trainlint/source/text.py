@@ -61,6 +61,12 @@ class Fault:
         self.cell = cell
 
 
+def is_test(path: str) -> bool:
+    """Whether pytest would collect the file: what a test calls says nothing of what is trained."""
+    file = path.rpartition(os.sep)[2]
+    return file == "conftest.py" or file.startswith("test_") or file.endswith("_test.py")
+
+
 def read(path: str) -> bytes | Fault:
     """The bytes of a regular file; of a file of weights, its front alone."""
     try:

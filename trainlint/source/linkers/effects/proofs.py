@@ -61,9 +61,7 @@ def _made(world: World, node: ast.Call, frame: Frame, depth: int) -> Step | None
             known = tensor(world, value, frame, depth)
             if known is not None:
                 return known
-    if _makes_no_tensor(frame.module, node.func):
-        return None
-    match world.evaluate(node.func, frame):
+    match _callee(world, node.func, frame):
         case External(name=name) if name in effects.MAKERS | effects.FUNCTIONS | effects.TENSORS:
             return frame.step(node)
         case Built(what=External(name=name)) if name in OF_TORCH:
@@ -73,12 +71,37 @@ def _made(world: World, node: ast.Call, frame: Frame, depth: int) -> Step | None
     return None
 
 
-def _makes_no_tensor(module: Module, func: ast.expr) -> bool:
-    """Whether a name alone says that a call makes an object of a class of the project, or of a library but torch."""
+def _callee(world: World, func: ast.expr, frame: Frame) -> Thing | None:
+    """What is called, as far as one line says it: what is imported or defined here, a layer that is made here."""
     root = (dotted(func) or "").partition(".")[0]
-    made = last(func)
-    of_torch = root == "torch" or module.imports.get(root, "").startswith("torch")
-    return not of_torch and (made[:1].isupper() or made.startswith(("from_", "load_", "get_", "build_", "create_")))
+    if root in frame.module.imports or root in frame.module.definitions:
+        return world.evaluate(func, frame) if not last(func).startswith(("from_", "load_")) else None
+    match func:
+        case ast.Name(id=name):
+            found = reaching(world, name, func, frame)
+            value = found.node.value if found is not None and isinstance(found.node, ast.Assign) else None
+            return _layer(world, value, frame)
+        case ast.Attribute(value=holder, attr=attr) if (cls := _own_class(holder, frame)) is not None:
+            return objects.method(world, cls, attr, None) or _layer_of(world, cls, attr)
+    return None
+
+
+def _layer_of(world: World, cls: Class, name: str) -> Thing | None:
+    """The layer that the methods of a class put into an attribute, if only one line does."""
+    written = list(_writes(world, cls, name))
+    if len(written) != 1:
+        return None
+    ((module, value),) = written
+    return _layer(world, value, world.open_frame(module, value))
+
+
+def _layer(world: World, value: ast.expr | None, frame: Frame) -> Thing | None:
+    """A module that torch's own class makes."""
+    made = value.func if isinstance(value, ast.Call) else None
+    root = (dotted(made) or "").partition(".")[0] if made is not None else ""
+    if value is None or not frame.module.imports.get(root, root).startswith("torch"):
+        return None
+    return world.evaluate(value, frame)
 
 
 def _says(said: ast.expr, module: Module) -> bool:
@@ -202,7 +225,7 @@ def _runs_with(module: Module, call: ast.AST, node: ast.AST) -> bool:
 
 
 def _takes_tensors(world: World, call: ast.Call, frame: Frame) -> bool:
-    match world.evaluate(call.func, frame):
+    match _callee(world, call.func, frame):
         case External(name=name):
             return name in effects.TENSOR_ONLY
         case Built(what=External(name=name)):
@@ -217,12 +240,27 @@ def _attribute(world: World, node: ast.Attribute, frame: Frame, depth: int) -> S
         found = reaching(world, name, node, frame)
         if found is not None and found.name == name:
             return _bound(world, found, frame, depth)
-    match world.evaluate(node.value, frame):
-        case Built(what=External(name=made)) as built if made in OF_TORCH and node.attr in ("weight", "bias"):
+    if node.attr in ("weight", "bias"):
+        return _of_layer(world, node.value, frame)
+    cls = _own_class(node.value, frame)
+    return _left(world, cls, node.attr, depth) if cls is not None else None
+
+
+def _of_layer(world: World, holder: ast.expr, frame: Frame) -> Step | None:
+    """The line that makes a layer of torch, whose weight and bias are tensors."""
+    match world.evaluate(holder, frame):
+        case Built(what=External(name=name)) as built if name in OF_TORCH:
             return _made_at(built)
-        case Built(what=Class() as cls):
-            return _left(world, cls, node.attr, depth)
     return None
+
+
+def _own_class(holder: ast.expr, frame: Frame) -> Class | None:
+    """The class of ``self`` in one of its methods; what others are is dear to find out."""
+    outer = frame.outer
+    if not isinstance(holder, ast.Name) or outer is None or not isinstance(outer.function, ast.ClassDef):
+        return None
+    first = next(iter(declared(frame.function)), "") if isinstance(frame.function, FunctionDef) else ""
+    return Class(outer.function, outer.module, outer.outer or outer) if holder.id == first else None
 
 
 def _made_at(built: Built) -> Step | None:

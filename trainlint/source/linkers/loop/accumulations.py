@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from trainlint.facts import Accumulation, Grouping
 from trainlint.source.linkers.site import Site
-from trainlint.source.order import Deed, Fork, Held, Root, Turns, held, roots, stepping
+from trainlint.source.order import Deed, Fork, Held, Turns, held, roots, stepping
 from trainlint.source.reductions import Average, Reduction, Tracing, going_backward
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Built, External, Thing
@@ -54,14 +54,12 @@ def facts(world: World, site: Site) -> Iterator[Accumulation]:
     for root in roots(world, site.module, site.call):
         every = held(world, root)
         for back in (each for each in every if each.event.node is site.call):
-            yield from _judged(world, site, root, every, back, loss)
+            yield from _judged(world, site, every, back, loss)
 
 
-def _judged(
-    world: World, site: Site, root: Root, every: Sequence[Held], back: Held, loss: ast.expr
-) -> Iterator[Accumulation]:
+def _judged(world: World, site: Site, every: Sequence[Held], back: Held, loss: ast.expr) -> Iterator[Accumulation]:
     group = _by_test(world, every, back) or _by_loop(every, back)
-    if group is None or _is_rescaled(world, every, back, group):
+    if group is None or _is_rescaled(every, back, group):
         return
     reduction = Tracing(world, back.event.module, back.event.entered).of(loss)
     number = _number(world, group)
@@ -200,7 +198,7 @@ def _by_loop(every: Sequence[Held], back: Held) -> Group | None:
     return None
 
 
-def _is_rescaled(world: World, every: Sequence[Held], back: Held, group: Group) -> bool:
+def _is_rescaled(every: Sequence[Held], back: Held, group: Group) -> bool:
     """Whether something else makes up for the number of batches: gradients that are divided, the learning rate."""
     modules = {each.event.module for each in every if _shares(each, back)} | {group.module}
     word = last(group.number)

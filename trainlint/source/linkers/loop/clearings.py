@@ -44,6 +44,8 @@ def _judged(world: World, site: Site, every: Sequence[Held], back: Held) -> Iter
     if found is None:
         return
     step, loop = found
+    if _runs_once(loop):
+        return
     if any(each.event.deed is Deed.MAKE and _is_fresh(each.event, step.event) for each in around):
         return
     span = site.span
@@ -61,6 +63,16 @@ def _stepping(around: list[Held], back: Held) -> tuple[Held, Turns] | None:
         if behind:
             return behind[0], loop
     return None
+
+
+def _runs_once(loop: Turns) -> bool:
+    """Whether a loop is left in its first turn."""
+    match loop.node:
+        case ast.For(body=[*_, ast.Break() | ast.Return()]) | ast.While(body=[*_, ast.Break() | ast.Return()]):
+            return True
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=1)])):
+            return True
+    return False
 
 
 def _is_fresh(made: Event, step: Event) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from trainlint.facts import StuckEval
 from trainlint.source.linkers.site import Site
 from trainlint.source.modes import acting, is_trained_when_made
+from trainlint.source.names import statement
 from trainlint.source.order import (
     Body,
     Deed,
@@ -54,6 +55,9 @@ NO_FORWARD = frozenset(
         "zero_grad", "to", "cuda", "cpu", "train", "eval", "buffers", "requires_grad_", "half", "float", "apply",
     }
 )  # fmt: skip
+FOREIGN = re.compile(r"@[^.\[]*")
+"""What tells the names of an inner function from those of the outermost one."""
+
 NOT_TOLD = Unknown("nothing shows that the model was in training mode before", "a call of train() that is seen")
 
 
@@ -233,7 +237,15 @@ def _puts_back(event: Event, pending: Pending) -> bool:
     name, model = event.subject, pending.event.subject
     if not name or "@" in name or name == model or name.startswith(f"{model}.") or model.startswith(f"{name}."):
         return True
+    if _is_made_of(event.module, name, model) or _is_made_of(event.module, model, name):
+        return True
     return name.partition(".")[0] != model.partition(".")[0] and "." in f"{name}{model}"
+
+
+def _is_made_of(module: Module, name: str, model: str) -> bool:
+    """Whether one is the other, or wraps it: ``net = DataParallel(model)``."""
+    made = (statement(module, node) for node in module.loads.get(model.rpartition(".")[2], ()) if dotted(node) == model)
+    return any(isinstance(each, ast.Assign) and name in map(dotted, each.targets) for each in made)
 
 
 def _may_put_back(event: Event, pending: Pending) -> bool:
@@ -290,16 +302,18 @@ def _stuck(world: World, root: Root, whole: Order) -> Mapping[ast.AST, Mapping[E
 
 def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, event: Event) -> Iterator[StuckEval]:
     model = event.subject
-    thing = _thing(world, event, whole)
+    thing = _thing(world, event)
     layers = acting(world, thing) if thing is not None else None
     if layers == () or _is_frozen(world, root, pending):
         return
     told = [each for each in events(whole) if each.deed is Deed.TRAIN and each.subject == model]
-    made = thing is not None and is_trained_when_made(world, thing) and _is_optimized(root.module, model)
+    made = (
+        thing is not None and is_trained_when_made(world, thing) and _is_optimized(event.module, FOREIGN.sub("", model))
+    )
     where = event.module.span(event.node)
     loop, back = pending.loops[-1], Event(Deed.BACKWARD, site.call, site.module, "")
     yield StuckEval(
-        where, _place(event, loop), None, (), (), module=model, layers=layers or (),
+        where, _place(event, loop), None, (), (), module=FOREIGN.sub("", model), layers=layers or (),
         proof=tuple(each.module.step(each.node) for each in (*told[:1], event, back)),
         told=None if told or made else NOT_TOLD,
     )  # fmt: skip
@@ -313,7 +327,7 @@ def _place(event: Event, loop: ast.AST) -> Span:
     return event.module.span(event.node)
 
 
-def _thing(world: World, event: Event, whole: Order) -> Thing | None:
+def _thing(world: World, event: Event) -> Thing | None:
     """What a model is, as far as it is known where it is told to evaluate, or where it is called."""
     node = event.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -327,7 +341,7 @@ def _is_frozen(world: World, root: Root, pending: Pending) -> bool:
     steps = (each for each in held(world, root) if each.event.deed is Deed.STEP)
     shared = [each.event for each in steps if each.loops and each.loops[0].node is pending.loops[0]]
     owners = [_owners(world, each) for each in shared]
-    word = pending.event.subject.rpartition(".")[2]
+    word = FOREIGN.sub("", pending.event.subject).rpartition(".")[2]
     return bool(owners) and all(each and word not in each for each in owners)
 
 

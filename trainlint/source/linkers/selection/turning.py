@@ -11,7 +11,7 @@ from dataclasses import replace
 from trainlint.facts import Sign
 from trainlint.source.linkers.selection.choices import Choice
 from trainlint.source.names import own_statements
-from trainlint.source.summary import Module, bound
+from trainlint.source.summary import Module, bound, dotted
 from trainlint.span import Span
 from trainlint.value import Better
 
@@ -23,6 +23,7 @@ ENDLESS = re.compile(r"""float\(['"][+-]?inf(?:inity)?['"]\)|(?:math|np|numpy|to
 SIGN = re.compile(r"[\s()\\]*(?P<sign>[<>]=?)[\s()\\]*")
 
 
+EXTREMES = {Better.LOWER: "min", Better.HIGHER: "max"}
 LARGE = 1000
 """No loss that anyone starts from is larger."""
 
@@ -55,8 +56,13 @@ def _given(module: Module, each: Choice) -> Iterator[ast.expr | None]:
     for node in own_statements(module.scope(each.compare)):
         if name in bound(node):
             given = next((given for target, given in _pairs(node) if ast.unparse(target) == name), None)
-            if given is None or ast.unparse(given) != value:
+            if given is None or not (ast.unparse(given) == value or _is_extreme(given, each.wins.other)):
                 yield given
+
+
+def _is_extreme(node: ast.expr, better: Better) -> bool:
+    """Whether a record is kept by ``max`` or ``min`` the way that it should be compared."""
+    return isinstance(node, ast.Call) and dotted(node.func) == EXTREMES[better]
 
 
 def _pairs(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
