@@ -141,6 +141,8 @@ def _frees(node: ast.AST, keeper: str, loss: str) -> bool:
             return loss in names and any(_is_freed(each) for each in ast.walk(value))
         case ast.Delete(targets=targets):
             return keeper in {ast.unparse(each) for each in targets}
+        case ast.Call(func=ast.Attribute(value=value, attr="detach_")) if ast.unparse(value) == loss:
+            return True
         case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in FREES:
             return ast.unparse(value) == keeper and attr not in ("item", "detach", "tolist", "numpy")
     return False
