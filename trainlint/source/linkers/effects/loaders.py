@@ -32,6 +32,9 @@ SHARES = (
 """Words of programs that may share their data out by other means."""
 
 BY_RANK = re.compile(r"rank|world_size|num_replicas|shard|split|chunk|partition", re.IGNORECASE)
+OWN_SEED = re.compile(r"seed.*rank|rank.*seed", re.IGNORECASE)
+"""A line that seeds each process by itself: each draws its own batches then."""
+
 PLACES = 3
 """How many arguments a loader takes by place before its sampler."""
 
@@ -100,4 +103,6 @@ def _looped(world: World, site: Site) -> tuple[Step, Step] | None:
 def _is_plain(world: World, module: Module) -> bool:
     """Whether nothing in the programs of a file may share the data out."""
     files = [each for program in programs(world, module) for each in program]
+    if any(OWN_SEED.search(row) for each in files for row in each.rows):
+        return False
     return not any(is_led(each) or any(world.workspace.holds(each.path, word) for word in SHARES) for each in files)
