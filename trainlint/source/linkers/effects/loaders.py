@@ -35,6 +35,9 @@ BY_RANK = re.compile(r"rank|world_size|num_replicas|shard|split|chunk|partition"
 OWN_SEED = re.compile(r"seed.*rank|rank.*seed", re.IGNORECASE)
 """A line that seeds each process by itself: each draws its own batches then."""
 
+DEEPEST = 4
+"""How many assignments are followed from a loader to its data."""
+
 PLACES = 3
 """How many arguments a loader takes by place before its sampler."""
 
@@ -58,10 +61,17 @@ def _has_no_sampler(call: ast.Call) -> bool:
 def _is_split(module: Module, call: ast.Call) -> bool:
     """Whether the data of a loader may be a part that belongs to the process."""
     data = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "dataset"), None)
-    name = dotted(data) if data is not None else None
-    made = latest(module, name, call) if name is not None else None
-    texts = [ast.unparse(each) for each in (data, made) if each is not None]
-    return any(BY_RANK.search(text) for text in texts)
+    return data is not None and any(BY_RANK.search(text) for text in _texts(module, data, call, DEEPEST))
+
+
+def _texts(module: Module, node: ast.expr | ast.stmt, use: ast.AST, depth: int) -> Iterator[str]:
+    """How an expression is spelled, and what the names in it were given in the scope of their use."""
+    yield ast.unparse(node)
+    names = {dotted(each) for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    for name in names if depth else ():
+        made = latest(module, name, use) if name is not None else None
+        if made is not None:
+            yield from _texts(module, made, made, depth - 1)
 
 
 def facts(world: World, site: Site) -> Iterator[SharedData]:
