@@ -35,6 +35,7 @@ BY_RANK = re.compile(r"rank|world_size|num_replicas|shard|split|chunk|partition"
 OWN_SEED = re.compile(r"seed.*rank|rank.*seed", re.IGNORECASE)
 """A line that seeds each process by itself: each draws its own batches then."""
 
+BY_PROCESS = re.compile(r"rank|world_size", re.IGNORECASE)
 DEEPEST = 4
 """How many assignments are followed from a loader to its data."""
 
@@ -103,11 +104,23 @@ def _looped(world: World, site: Site) -> tuple[Step, Step] | None:
     name = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) and holder.value is site.node else None
     for use in module.loads.get((name or "").rpartition(".")[2], ()):
         loop = statement(module, use)
-        if isinstance(loop, ast.For) and dotted(use) == name and module.scope(loop) is module.scope(site.node):
+        if not isinstance(loop, ast.For) or _takes_its_part(module, loop):
+            continue
+        if dotted(use) == name and module.scope(loop) is module.scope(site.node):
             for call in (each for each in inside(loop) if isinstance(each, ast.Call)):
                 if "backward" in work(world, module, call):
                     return module.step(loop), module.step(call)
     return None
+
+
+def _takes_its_part(module: Module, loop: ast.For) -> bool:
+    """Whether a loop takes a part of each batch, or every n-th batch, by the rank of its process."""
+    for each in inside(loop):
+        match each:
+            case ast.Subscript(slice=part) | ast.BinOp(op=ast.Mod(), right=part):
+                if any(BY_PROCESS.search(text) for text in _texts(module, part, loop, DEEPEST)):
+                    return True
+    return False
 
 
 def _is_plain(world: World, module: Module) -> bool:
