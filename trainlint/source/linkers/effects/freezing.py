@@ -75,7 +75,8 @@ def facts(world: World, site: Site) -> Iterator[FreezingWrite]:
 
 def _is_asked_for(site: Site, target: ast.Attribute) -> bool:
     """Whether a line stands on the other arm of a test that asks whether its object is of a class."""
-    name, node = ast.unparse(target.value), site.node
+    name = ast.unparse(target.value)
+    node: ast.AST = site.node
     while node is not site.module.scope(site.node):
         holder = site.module.parents[node]
         match holder:
