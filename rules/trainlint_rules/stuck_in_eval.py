@@ -52,7 +52,8 @@ Good:
         with torch.no_grad():
             model(inputs).argmax(1)
 
-Severity. An error: the mode was seen at the steps themselves, or the way to them was.
+Severity. An error: the mode was seen at the steps themselves, or the way to them was. A warning where the code shows the
+way and the layers of the model are not seen: it may have none that act otherwise.
 
 Silent for a model that was never in training mode, which may be on purpose, for one without a layer that acts
 otherwise then, for parts of a model, and in a run for fewer than 20 steps. Silent where a helper, a context manager, a
@@ -62,7 +63,7 @@ each turn makes a model of its own.
 
 from collections.abc import Iterator
 
-from trainlint import Finding, StuckEval, rule
+from trainlint import Finding, Severity, StuckEval, rule
 
 
 @rule("TL507")
@@ -76,8 +77,13 @@ def stuck_in_eval(model: StuckEval) -> Iterator[Finding]:
         _so(model),
         model.proof,
         "call train() again before the next step",
+        severity=_severity(model),
         call=model.call,
     )
+
+
+def _severity(model: StuckEval) -> Severity:
+    return Severity.ERROR if model.layers or model.steps is not None else Severity.WARNING
 
 
 def _what(model: StuckEval) -> str:
