@@ -52,8 +52,8 @@ Good:
         with torch.no_grad():
             model(inputs).argmax(1)
 
-Severity. An error: the mode was seen at the steps themselves, or the way to them was. A warning where the code shows the
-way and the layers of the model are not seen: it may have none that act otherwise.
+Severity. An error: the mode was seen at the steps themselves, or the way to them was. A warning where the code shows
+the way and the layers of the model are not seen: it may have none that act otherwise.
 
 Silent for a model that was never in training mode, which may be on purpose, for one without a layer that acts
 otherwise then, for parts of a model, and in a run for fewer than 20 steps. Silent where a helper, a context manager, a
