@@ -15,6 +15,7 @@ from typing import NamedTuple
 from trainlint.facts import StuckEval
 from trainlint.source.linkers.site import Site
 from trainlint.source.modes import acting, is_trained_when_made
+from trainlint.source.names import statement
 from trainlint.source.order import (
     Body,
     Deed,
@@ -236,7 +237,15 @@ def _puts_back(event: Event, pending: Pending) -> bool:
     name, model = event.subject, pending.event.subject
     if not name or "@" in name or name == model or name.startswith(f"{model}.") or model.startswith(f"{name}."):
         return True
+    if _is_made_of(event.module, name, model) or _is_made_of(event.module, model, name):
+        return True
     return name.partition(".")[0] != model.partition(".")[0] and "." in f"{name}{model}"
+
+
+def _is_made_of(module: Module, name: str, model: str) -> bool:
+    """Whether one is the other, or wraps it: ``net = DataParallel(model)``."""
+    made = (statement(module, node) for node in module.loads.get(model.rpartition(".")[2], ()) if dotted(node) == model)
+    return any(isinstance(each, ast.Assign) and name in map(dotted, each.targets) for each in made)
 
 
 def _may_put_back(event: Event, pending: Pending) -> bool:
@@ -308,6 +317,13 @@ def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, 
         proof=tuple(each.module.step(each.node) for each in (*told[:1], event, back)),
         told=None if told or made else NOT_TOLD,
     )  # fmt: skip
+
+
+def _told(event: Event) -> str:
+    """What is told to evaluate, as it is written there."""
+    node = event.node
+    written = dotted(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return written or event.subject.partition("@")[0]
 
 
 def _place(event: Event, loop: ast.AST) -> Span:
