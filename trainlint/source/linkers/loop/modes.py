@@ -356,6 +356,13 @@ def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, 
     )  # fmt: skip
 
 
+def _told(event: Event) -> str:
+    """What is told to evaluate, as it is written there."""
+    node = event.node
+    written = dotted(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return written or event.subject.partition("@")[0]
+
+
 def _place(event: Event, loop: ast.AST) -> Span:
     """Where a loop tells a model to evaluate: there, or in the helper that it calls."""
     for each in event.entered:
