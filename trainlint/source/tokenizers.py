@@ -259,7 +259,9 @@ def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame)
     loaded = _loaded(thing)
     if loaded is None or not isinstance(thing, Opaque):
         return None
-    known = _length(world, loaded)
+    read, known = saved.vocabulary(world, loaded), _length(world, loaded)
+    if isinstance(read, Unknown):
+        return read
     return known if isinstance(known, Integer) else length(world, replace(thing, why=known))
 
 
@@ -269,7 +271,7 @@ def attribute(world: World, thing: Opaque, name: str) -> Thing | None:
     if loaded is None:
         return None
     if name == "vocab_size":
-        return _or_open(saved.size(world, loaded), thing, name)
+        return saved.size(world, loaded)
     if name == role or role not in saved.ROLES:
         return None
     return _or_open(_number(world, loaded, role), thing, name)
