@@ -260,7 +260,6 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     lint = commands.add_parser("run", help="lint the repositories of the manifest")
-    lint.add_argument("--manifest", type=Path, default=MANIFEST)
     lint.add_argument("--checkouts", type=Path, required=True, help="where they lie, or are fetched to")
     lint.add_argument("--set", help="first or fresh; all by default")
     lint.add_argument("--only", default="", help="those whose name holds this word")
@@ -277,6 +276,8 @@ def arguments() -> argparse.ArgumentParser:
     for command in (unread, numbers):
         command.add_argument("results", type=Path, nargs="?", default=RESULTS)
         command.add_argument("--audit", type=Path, default=AUDIT)
+    for command in (lint, numbers):
+        command.add_argument("--manifest", type=Path, default=MANIFEST)
     numbers.add_argument("--page", type=Path, default=PAGE)
     numbers.add_argument("--measured", type=Path, default=MEASURED)
     return parser
@@ -293,7 +294,8 @@ def main() -> None:
             print(*unread(read(options.results), verdicts(options.audit)), sep="\n")
         case "precision":
             results, judged = read(options.results), verdicts(options.audit)
-            options.page.write_text("\n".join(page(results, judged)) + "\n")
+            wanted = [repository.name for repository in manifest(options.manifest)]
+            options.page.write_text("\n".join(page(results, judged, wanted)) + "\n")
             options.measured.write_text(json.dumps(measured(results, judged), indent=1) + "\n")
 
 

@@ -139,7 +139,7 @@ true / (true + false); a debatable finding counts for neither. The rules were co
 looked at the *fresh* set before."""
 
 
-def page(results: Sequence[Result], judged: Mapping[Place, Verdict]) -> Iterator[str]:
+def page(results: Sequence[Result], judged: Mapping[Place, Verdict], wanted: Iterable[str]) -> Iterator[str]:
     """docs/precision.md, line by line."""
     every = readings(results, judged)
     yield INTRODUCTION
@@ -152,7 +152,7 @@ def page(results: Sequence[Result], judged: Mapping[Place, Verdict]) -> Iterator
     yield from by_rule(every, rules(results))
     yield from by_repository(results, every)
     yield from corrected(every, judged)
-    yield from not_reached(results)
+    yield from not_reached(results, wanted)
 
 
 def kind_of(found: Found) -> str:
@@ -197,8 +197,10 @@ def corrected(every: Sequence[Reading], judged: Mapping[Place, Verdict]) -> Iter
             yield f"- {verdict.code} in {verdict.repository}, {verdict.path}: {verdict.why}"
 
 
-def not_reached(results: Sequence[Result]) -> Iterator[str]:
+def not_reached(results: Sequence[Result], wanted: Iterable[str]) -> Iterator[str]:
     yield from ("", "## What was not reached", "")
+    there = {result.repository for result in results}
+    yield from (f"- {name}: not run" for name in wanted if name not in there)
     for result in results:
         if result.status != DONE:
             yield f"- {result.repository}: {result.status}"

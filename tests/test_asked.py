@@ -233,6 +233,7 @@ def test_the_settings_that_hold_are_shown_with_where_they_were_made(project: Pat
         ('values."d" = 4', "command line"),
         ('output-format = ["full"]', "default"),
         ("# baseline is not set", "default"),
+        ("require-reason = false", "default"),
     ]
 
 

@@ -61,6 +61,7 @@ def test_a_layer_with_more_classes_than_labels_is_told_with_both_numbers() -> No
         call=HEAD,
         code="TL119",
         name="class-count-mismatch",
+        distinct=("Tagger.head - TAGS = 4",),
     )
 
 
@@ -149,6 +150,7 @@ def test_a_label_that_is_the_background_is_an_error_at_the_label() -> None:
         call=LABEL,
         code="TL112",
         name="background-collision",
+        distinct=("FastRCNNPredictor - 'helmet' = 4",),
     )
 
 
@@ -223,6 +225,7 @@ def test_a_padding_row_that_is_a_letter_is_an_error_at_the_argument() -> None:
         call=HEAD,
         code="TL117",
         name="padding-idx-collision",
+        distinct=("embed - padding_idx = 4",),
     )
 
 

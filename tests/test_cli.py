@@ -276,5 +276,5 @@ def test_a_plain_run_is_parsed_as_the_full_parser_would(words: list[str]) -> Non
 
 def test_most_command_lines_need_no_full_parser() -> None:
     for option in CHECK.options:
-        value = [] if option.kind is Kind.FLAG else ["TL1"]
+        value = [] if option.kind in {Kind.FLAG, Kind.ONE_OR_NONE} else ["TL1"]
         assert parse(["src", option.flags[0], *value], CHECK.options) == (("src",), {option.name: (*value,) or ("",)})

@@ -62,10 +62,12 @@ def report(root: Path) -> Report:
     third = replace(second, where=span(file, 2, 1), severity=Severity.NOTE, code="TL102", consequence="", assumed=())
     quiet = replace(third, where=span(file, 2, 5), code="TL205")
     known = replace(quiet, where=span(file, 1, 1))
-    told = (first, third, second, quiet, known)
+    ignored = replace(quiet, where=span(file, 1, 2))
+    told = (first, third, second, quiet, known, ignored)
     return Report(
         findings=(first, third, second),
-        suppressed=(quiet,),
+        suppressed=(quiet, ignored),
+        commented={quiet: "padding alone"},
         unjudged=(Unjudged(span(file, 1, 3), "what it skips", Unknown("no <layer>", "--define n=1")),),
         judged={"losses": Tally(2, 1, 1), "metrics": Tally()},
         files_checked=3,
@@ -218,10 +220,14 @@ def test_sarif_names_the_cell_where_no_line_of_the_file_can_be_named(tmp_path: P
 
 def test_sarif_says_what_was_silenced_and_what_was_not_done(tmp_path: Path) -> None:
     run = document("sarif", report(tmp_path), tmp_path)["runs"][0]
-    kinds = [[each["kind"] for each in result.get("suppressions", ())] for result in run["results"]]
-    assert kinds == [[], [], [], ["external"], ["inSource"]]
-    assert [result["baselineState"] for result in run["results"]] == ["new", "new", "new", "unchanged", "new"]
-    assert len({result["partialFingerprints"]["trainlint/v1"] for result in run["results"]}) == 5
+    silenced = [each for result in run["results"] for each in result.get("suppressions", ())]
+    assert silenced == [
+        {"kind": "external", "justification": "the baseline"},
+        {"kind": "inSource", "justification": "padding alone"},
+        {"kind": "external", "justification": "per-file-ignores of the settings"},
+    ]
+    assert [result["baselineState"] for result in run["results"]] == ["new", "new", "new", "unchanged", "new", "new"]
+    assert len({result["partialFingerprints"]["trainlint/v1"] for result in run["results"]}) == 6
     (invocation,) = run["invocations"]
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
     told = [(each["level"], each["message"]["text"]) for each in invocation["toolExecutionNotifications"]]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from trainlint.facts import Fact
+from trainlint.facts import Crash, Fact
 from trainlint.source import Project, link, observe, sites
 from trainlint.source.linkers import LINKERS
 from trainlint.source.linkers.site import Site
@@ -355,3 +355,23 @@ def test_a_site_that_no_path_reaches_is_no_fault(tmp_path: Path, monkeypatch: py
     written(tmp_path, program("N = 5"))
     project = Project(str(tmp_path), (str(tmp_path / "train.py"),))
     assert list(observe(project, sites(project))) == []
+
+
+ADAPTED = """
+from peft import LoraConfig, get_peft_model
+from transformers import PreTrainedTokenizerFast, Trainer
+
+tokenizer = PreTrainedTokenizerFast.from_pretrained("gpt2")
+model.resize_token_embeddings(len(tokenizer))
+config = LoraConfig(r=2)
+model = get_peft_model(model, config)
+rows = [{"input_ids": 1, "labels": 1}] * 4
+Trainer(model=model, args=arguments, train_dataset=rows).train()
+"""
+
+
+def test_a_model_that_is_adapted_out_of_itself_is_no_fault(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(ADAPTED)
+    facts = observe(Project(str(tmp_path), (str(file),)), [str(file)])
+    assert not list(facts.of(Crash))

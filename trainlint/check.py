@@ -217,6 +217,7 @@ def judge(
     return Report(
         findings=reported,
         suppressed=tuple(finding for finding in asked if finding in quiet),
+        commented={finding: reason for finding, reason in quiet.items() if reason is not None},
         unjudged=_unjudged(facts, scope),
         judged={kind: _tally(facts, _about(kind, every, known), constant, kind, scope) for kind in JUDGED},
         failing=tuple(each for each in reported if each.code in constant or _fails(each, scope.settings)),
@@ -433,14 +434,14 @@ def _moved(finding: Finding, severity: Mapping[str, Severity]) -> Finding:
     return replace(finding, severity=severity[best]) if matches(best, finding.code, finding.name) else finding
 
 
-def _quiet(findings: Sequence[Finding], scope: Scope, text: Callable[[str], Text]) -> set[Finding]:
-    """The findings that a comment, or the settings for their file, silence."""
+def _quiet(findings: Sequence[Finding], scope: Scope, text: Callable[[str], Text]) -> Mapping[Finding, str | None]:
+    """The findings that a comment, with its reason, or the settings for their file, without one, silence."""
     if not findings:
-        return set()
+        return {}
     from trainlint.suppress import silenced, silences
 
-    ignored = {finding for finding in findings if _is_ignored(finding, scope)}
-    return ignored | silenced(findings, cache(lambda path: silences(path, text(path).code)))
+    ignored = dict.fromkeys(finding for finding in findings if _is_ignored(finding, scope))
+    return {**ignored, **silenced(findings, cache(lambda path: silences(path, text(path).code)))}
 
 
 @dataclass(frozen=True)
@@ -558,6 +559,7 @@ def _joined(first: Report, second: Report) -> Report:
     return Report(
         findings=tuple(findings),
         suppressed=(*first.suppressed, *second.suppressed),
+        commented={**first.commented, **second.commented},
         unjudged=(*first.unjudged, *second.unjudged),
         judged={kind: first.judged[kind] + second.judged[kind] for kind in JUDGED},
         files_checked=first.files_checked + second.files_checked,

@@ -89,8 +89,9 @@ class Surroundings:
     within: Callable[[Span], str]
 
     def text(self, span: Span) -> str:
-        """What stands at a place; of a block, and of a place without a width, the first line."""
-        return plain(_stretch(span, self.lines(span)))
+        """What stands at a place, a comment too; of a block, and of a place without a width, the first line."""
+        stretch = _stretch(span, self.lines(span))
+        return plain(stretch) or " ".join(stretch.split())
 
 
 def identities(findings: Iterable[Finding], around: Surroundings) -> Mapping[Finding, Identity]:

@@ -38,17 +38,19 @@ class Tally:
 class Report:
     """Everything one run has to say.
 
-    ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that was not read, ``failing`` are the
-    findings at or above the gate, ``faults`` are the things that could not be done. ``roots`` are the projects'
-    folders, ``lines`` the text of the files that findings stand in, by cell where it is a notebook. ``edits`` are the
-    fixes as text, where somebody asked for them, ``asked_for`` the given numbers that were of use. ``observer`` says
-    who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each call, and says what went on
-    ``unobserved``. ``identities`` tell which finding is which in another run; ``baselined`` are those that a baseline
-    knows, ``stale`` are its entries that nothing is found for.
+    ``suppressed`` are findings that somebody silenced; ``commented`` are those of them that a comment does, with its
+    reason, the others the settings do. ``judged`` counts by kind ("losses"), ``skipped`` says why for each file that
+    was not read, ``failing`` are the findings at or above the gate, ``faults`` are the things that could not be done.
+    ``roots`` are the projects' folders, ``lines`` the text of the files that findings stand in, by cell where it is a
+    notebook. ``edits`` are the fixes as text, where somebody asked for them, ``asked_for`` the given numbers that were
+    of use. ``observer`` says who looked: ``source`` or ``probe``; a probe also leaves what it ``measured`` at each
+    call, and says what went on ``unobserved``. ``identities`` tell which finding is which in another run; ``baselined``
+    are those that a baseline knows, ``stale`` are its entries that nothing is found for.
     """
 
     findings: tuple[Finding, ...] = ()
     suppressed: tuple[Finding, ...] = ()
+    commented: Mapping[Finding, str] = field(default_factory=dict)
     unjudged: tuple[Unjudged, ...] = ()
     judged: Mapping[str, Tally] = field(default_factory=dict)
     files_checked: int = 0

@@ -103,10 +103,20 @@ def _result(finding: Finding, index: int, report: Report, folder: str) -> Mappin
         result["fixes"] = [_fix(finding.fix, edits, folder)]
     if report.baselined or report.stale:
         result["baselineState"] = "unchanged" if finding in report.baselined else "new"
-    if finding in report.suppressed or finding in report.baselined:
-        kind, why = ("inSource", "silenced") if finding in report.suppressed else ("external", "known to the baseline")
-        result["suppressions"] = [{"kind": kind, "justification": why}]
+    suppression = _suppression(finding, report)
+    if suppression:
+        result["suppressions"] = [suppression]
     return result
+
+
+def _suppression(finding: Finding, report: Report) -> Mapping[str, str] | None:
+    """Who keeps a finding from being reported, and why."""
+    if finding in report.commented:
+        reason = report.commented[finding]
+        return {"kind": "inSource", **({"justification": reason} if reason else {})}
+    if finding in report.suppressed:
+        return {"kind": "external", "justification": "per-file-ignores of the settings"}
+    return {"kind": "external", "justification": "the baseline"} if finding in report.baselined else None
 
 
 def _message(finding: Finding, folder: str) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.casts import is_cast
-from trainlint.source.names import reaching, returns
+from trainlint.source.names import reaching, returns, taken
 from trainlint.source.summary import last
 from trainlint.source.things import Frame, Function, Thunk
 from trainlint.source.world import World
@@ -91,7 +91,7 @@ class _Search:
             case ast.Starred(value=value) | ast.NamedExpr(value=value) | ast.Await(value=value):
                 self.look(value, frame, depth - 1)
             case ast.IfExp(body=body, orelse=orelse):
-                self._each([body, orelse], frame, depth)
+                self.look(orelse if taken(self.world, node, frame) else body, frame, depth - 1)
             case ast.ListComp(elt=element) | ast.GeneratorExp(elt=element) | ast.SetComp(elt=element):
                 self._comprehension(node, element, frame, depth)
             case ast.DictComp(value=element):

@@ -30,7 +30,7 @@ from trainlint.source.things import (
     Repeated,
     Thing,
 )  # fmt: skip
-from trainlint.source.world import Impossible, Path, World, quietly
+from trainlint.source.world import CIRCULAR, Impossible, Path, World, quietly
 from trainlint.value import Step, Unknown
 
 DEEPEST = 6
@@ -342,10 +342,22 @@ def made(world: World, model: Thing, call: ast.Call, frame: Frame, depth: int = 
 
 def _adapted(world: World, call: ast.Call, frame: Frame) -> Weights:
     """PEFT: adapters are float32, unless that is switched off; what they adapt stays as it was, frozen."""
-    base = weights(world, world.evaluate(call.args[0], frame), call, frame).every
+    base = _before(world, call, frame)
     keeps = next((k.value for k in call.keywords if k.arg == "autocast_adapter_dtype"), None)
     is_off = keeps is not None and isinstance(known := world.evaluate(keeps, frame), Constant) and known.value is False
     return Weights(base, base if is_off else plain(Dtype.FLOAT32, frame, call))
+
+
+def _before(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
+    """The format of what is adapted; ``model = get_peft_model(model)`` without a model before it needs itself."""
+    key = ("adapted", call, frame.number)
+    if key in world.asking:
+        return Unknown(CIRCULAR)
+    world.asking.add(key)
+    try:
+        return weights(world, world.evaluate(call.args[0], frame), call, frame).every
+    finally:
+        world.asking.discard(key)
 
 
 def _loaded(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:

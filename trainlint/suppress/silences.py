@@ -74,9 +74,13 @@ def _start(where: Span) -> tuple[str, int | None, int, int]:
     return where.path, where.cell, where.row, where.column
 
 
-def silenced(findings: Iterable[Finding], silences: Callable[[str], Iterable[Silence]]) -> set[Finding]:
-    """The findings that a comment of their file silences."""
-    return {finding for finding in findings if any(each.covers(finding) for each in silences(finding.where.path))}
+def silenced(findings: Iterable[Finding], silences: Callable[[str], Iterable[Silence]]) -> dict[Finding, str]:
+    """The findings that a comment of their file silences, each with the reason that it gives."""
+    covering = ((each, silence) for each in findings for silence in silences(each.where.path) if silence.covers(each))
+    reasons: dict[Finding, str] = {}
+    for finding, silence in covering:
+        reasons[finding] = reasons.get(finding) or silence.reason
+    return reasons
 
 
 def silences(path: str, texts: Mapping[int | None, str]) -> tuple[Silence, ...]:

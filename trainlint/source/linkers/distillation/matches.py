@@ -23,7 +23,7 @@ from trainlint.source.linkers.site import (
 from trainlint.source.sift.distillation import MATCHING, matches
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Frame, Thunk
-from trainlint.source.world import World
+from trainlint.source.world import Path, World
 
 KNOWN = frozenset((*torch.MATCHING_FUNCTIONS, *torch.MATCHING_CLASSES))
 TEACHER = re.compile(r"teacher|(?<![a-z])t_?(?:model|net)(?![a-z])|(?:model|net)_t(?![a-z])", re.IGNORECASE)
@@ -41,8 +41,10 @@ def facts(world: World, site: Site) -> Iterator[SelfMatch]:
     known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
     if known is None or known.is_construction or not trains(site.module, site.call):
         return
-    sides = _sides(world, known)
-    if sides is None or not _agree(*sides):
+    path = Path()
+    sides = _sides(world.beneath(path), known)
+    # A branch that decides what is compared may be meant to switch the teacher off.
+    if path.forks or sides is None or not _agree(*sides):
         return
     first, _ = sides
     yield SelfMatch(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from trainlint.facts import StuckEval
 from trainlint.source.linkers.site import Site
 from trainlint.source.modes import acting, is_trained_when_made
+from trainlint.source.names import statement
 from trainlint.source.order import (
     Body,
     Deed,
@@ -236,7 +237,15 @@ def _puts_back(event: Event, pending: Pending) -> bool:
     name, model = event.subject, pending.event.subject
     if not name or "@" in name or name == model or name.startswith(f"{model}.") or model.startswith(f"{name}."):
         return True
+    if _is_made_of(event.module, name, model) or _is_made_of(event.module, model, name):
+        return True
     return name.partition(".")[0] != model.partition(".")[0] and "." in f"{name}{model}"
+
+
+def _is_made_of(module: Module, name: str, model: str) -> bool:
+    """Whether one is the other, or wraps it: ``net = DataParallel(model)``."""
+    made = (statement(module, node) for node in module.loads.get(model.rpartition(".")[2], ()) if dotted(node) == model)
+    return any(isinstance(each, ast.Assign) and name in map(dotted, each.targets) for each in made)
 
 
 def _may_put_back(event: Event, pending: Pending) -> bool:

@@ -103,10 +103,25 @@ def _names(node: ast.AST) -> Iterator[ast.Name]:
     return (each for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
+def _is_another_loss(scope: ast.AST, name: str) -> bool:
+    """``loss, loss_scaled = evaluate()``: beside the plain loss, one that was made for the choice."""
+    for node in own_statements(scope):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            names = [last(target) for target in targets(node.targets[0])]
+            if name in names and any(other != name and other in name and _is_loss(other) for other in names):
+                return True
+    return False
+
+
+def _is_loss(name: str) -> bool:
+    said = score(name)
+    return said is not None and said.measure is Measure.LOSS
+
+
 def metrics(world: World, each: Choice, chain: Sequence[Reading], module: Module) -> Iterator[Measured]:
     """The task metrics that are computed where the compared loss is, and that choose nothing."""
     scope = module.scope(each.compare)
-    if _is_chosen_by_a_task(module, each):
+    if _is_chosen_by_a_task(module, each) or _is_another_loss(scope, last(each.value)):
         return
     seen: set[str] = set()
     for name, node, where in _candidates(world, each, chain, module):

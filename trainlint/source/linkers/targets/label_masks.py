@@ -13,6 +13,7 @@ from trainlint.knowledge.roles import END_TEXT_IDS, index_roles
 from trainlint.source import callers, chunks, jobs, tokenizers
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, standing
+from trainlint.source.names import holds
 from trainlint.source.objects import call_of_base, initialisers, lineage, methods
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
@@ -59,7 +60,7 @@ def _is_used(module: Module, call: ast.Call) -> bool:
     """Whether what a call makes collates training data: a trainer or loader takes it, it is called or handed back."""
     match module.parents.get(call):
         case ast.keyword(arg=name):
-            return name in COLLATING
+            return _is_read(module, name)
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             uses = module.loads.get(last(target), ())
             return any(_collates(module, use) for use in uses if dotted(use) == dotted(target))
@@ -71,13 +72,43 @@ def _is_used(module: Module, call: ast.Call) -> bool:
 def _collates(module: Module, use: ast.expr) -> bool:
     match module.parents.get(use):
         case ast.keyword(arg=name):
-            return name in COLLATING
+            return _is_read(module, name)
         case ast.Call(func=func) as call if func is use:
             return isinstance(use, ast.Name) and not _loses_labels(module, call)
         case ast.Call(func=func):
             return isinstance(use, ast.Name) or last(func)[:1].isupper()
         case ast.Return():
             return True
+    return False
+
+
+def _is_read(module: Module, option: str | None) -> bool:
+    """Whether a collator that is given as this option may decide what is learned: a loop of the file's own, which reads
+    its batches key by key, learns nothing from labels that it leaves there.
+    """
+    if option != "collate_fn":
+        return option in COLLATING
+    loops = [each for each in ast.walk(module.tree) if isinstance(each, ast.For)]
+    over = [loop for loop in loops if "loader" in ast.unparse(loop.iter).lower()]
+    return not over or any(_may_read_labels(module, loop) for loop in over)
+
+
+def _may_read_labels(module: Module, loop: ast.For) -> bool:
+    batch = loop.target.elts[-1] if isinstance(loop.target, ast.Tuple) else loop.target
+    if not isinstance(batch, ast.Name):
+        return True
+    uses = (use for use in module.loads.get(batch.id, ()) if holds(module, loop, use))
+    return not all(_is_of_another_key(module, use) for use in uses)
+
+
+def _is_of_another_key(module: Module, batch: ast.expr) -> bool:
+    """``batch["input_ids"]``, ``batch.get("attention_mask")``."""
+    holder = module.parents.get(batch)
+    match holder, module.parents.get(holder) if holder else None:
+        case ast.Subscript(slice=ast.Constant(value=key)), _:
+            return key != "labels"
+        case ast.Attribute(attr="get"), ast.Call(args=[ast.Constant(value=key), *_]):
+            return key != "labels"
     return False
 
 
