@@ -201,3 +201,132 @@ def test_two_files_of_one_name_are_not_guessed_between(tmp_path: Path) -> None:
     other: dict[str, str | bytes] = {"a/train.py": train, "a/settings.yaml": text}
     assert findings(tmp_path, other)
     assert not findings(tmp_path, {**other, "settings.yaml": "classes: 5\neos: 5\n"})
+
+
+WORDS = ["<pad>", "</s>", "<unk>", "a", "b"]
+ADDED = [{"id": 5, "content": "<turn>", "special": True}, {"id": 1, "content": "</s>", "special": True}]
+TOKENIZER = json.dumps(
+    {"added_tokens": ADDED, "model": {"type": "WordLevel", "vocab": {word: row for row, word in enumerate(WORDS)}}},
+    indent=1,
+)
+UNIGRAM = json.dumps({"added_tokens": ADDED, "model": {"type": "Unigram", "vocab": [[word, -1.5] for word in WORDS]}})
+NAMED = {"eos_token": "</s>", "pad_token": {"content": "</s>"}, "tokenizer_class": "PreTrainedTokenizerFast"}
+SAVED = 'AutoTokenizer.from_pretrained("./tok")'
+OF_A_FILE = 'Tokenizer.from_file("tok/tokenizer.json")'
+
+TOKENS = """
+import torch.nn as nn
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+tokenizer = {made}
+{then}
+head = nn.Linear(4, {width})
+criterion = nn.CrossEntropyLoss(ignore_index={index})
+
+
+def step(x, y):
+    loss = criterion(head(x), y)
+    loss.backward()
+"""
+
+
+def judged(folder: Path, made: str, width: str, index: str, then: str = "", **others: str) -> list[tuple[str, str]]:
+    """The findings about a loss over the tokens of a saved tokenizer, and the questions that stay open."""
+    saved = {"tokenizer_json": TOKENIZER, "tokenizer_config_json": json.dumps(NAMED), **others}
+    code = TOKENS.format(made=made, width=width, index=index, then=then)
+    files = {"train.py": code, **{f"tok/{name.replace('_json', '.json')}": text for name, text in saved.items()}}
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    report = check(Request((str(folder),), str(folder), isolated=True))
+    open_ones = [("", each.why.reason) for each in report.unjudged]
+    return [*((each.code, each.message) for each in report.findings), *open_ones]
+
+
+@pytest.mark.parametrize("text", [TOKENIZER, UNIGRAM])
+@pytest.mark.parametrize(
+    ("made", "width"),
+    [
+        (SAVED, "len(tokenizer)"),
+        (SAVED, "tokenizer.vocab_size + 1"),
+        (OF_A_FILE, "tokenizer.get_vocab_size()"),
+        (OF_A_FILE, "tokenizer.get_vocab_size(with_added_tokens=False) + 1"),
+        ('PreTrainedTokenizerFast(tokenizer_file="tok/tokenizer.json", eos_token="</s>")', "len(tokenizer)"),
+        (f"PreTrainedTokenizerFast(tokenizer_object={OF_A_FILE})", "len(tokenizer)"),
+    ],
+)
+def test_the_tokens_of_a_saved_tokenizer_are_counted(tmp_path: Path, text: str, made: str, width: str) -> None:
+    ((code, message),) = judged(tmp_path, made, width, "6", tokenizer_json=text)
+    assert code == "TL102" and "6" in message
+
+
+@pytest.mark.parametrize(
+    ("then", "others", "code"),
+    [
+        ("", {}, "TL101"),
+        ("", {"tokenizer_config_json": json.dumps({**NAMED, "pad_token": "<pad>"})}, None),
+        (
+            "if tokenizer.pad_token is None:\n    tokenizer.pad_token = tokenizer.eos_token",
+            {"tokenizer_config_json": json.dumps({**NAMED, "pad_token": "<pad>"})},
+            None,
+        ),
+        (
+            "if tokenizer.pad_token is None:\n    tokenizer.pad_token = tokenizer.eos_token",
+            {"tokenizer_config_json": json.dumps({**NAMED, "pad_token": None})},
+            "TL101",
+        ),
+        ("tokenizer.pad_token = '<pad>'", {}, None),
+        ("tokenizer.add_special_tokens({'pad_token': '<new>'})", {}, None),
+        ("tokenizer.eos_token = '<turn>'", {}, None),
+    ],
+)
+def test_what_the_code_sets_counts_more_than_the_files(
+    tmp_path: Path, then: str, others: dict[str, str], code: str | None
+) -> None:
+    found = judged(tmp_path, SAVED, "len(tokenizer)", "tokenizer.pad_token_id", then, **others)
+    assert [each for each, _ in found if each] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("then", "others", "reason"),
+    [
+        ("tokenizer.add_tokens(['<new>'])", {}, "4 against len(tokenizer) classes is open"),
+        ("", {"tokenizer_json": "{"}, "tok/tokenizer.json:1 is not read: it is no JSON"),
+        ("", {"tokenizer_json": "[" * 100_000}, "tok/tokenizer.json:1 is not read: it is nested too deep"),
+        (
+            "",
+            {"tokenizer_json": '{"model": {"vocab": {"a": "b"}}}'},
+            "tok/tokenizer.json:1 is not read: it holds no vocabulary",
+        ),
+        ("", {"tokenizer_config_json": "{"}, "tok/tokenizer_config.json:1 is not read: it is no JSON"),
+        (
+            "",
+            {"tokenizer_config_json": json.dumps({**NAMED, "mask_token": "<mask>"})},
+            "4 against len(tokenizer) classes is open",
+        ),
+    ],
+)
+def test_a_length_that_the_files_do_not_tell_stays_open(
+    tmp_path: Path, then: str, others: dict[str, str], reason: str
+) -> None:
+    found = judged(tmp_path, SAVED, "len(tokenizer)", "4", then, **others)
+    assert any(why.endswith(reason) for code, why in found if not code)
+
+
+def test_a_token_is_where_its_line_is(tmp_path: Path) -> None:
+    files = {"tok/tokenizer.json": TOKENIZER, "tok/tokenizer_config.json": json.dumps(NAMED, indent=1)}
+    code = TOKENS.format(made=SAVED, width="len(tokenizer)", index="tokenizer.pad_token_id", then="")
+    (found,) = findings(tmp_path, {"train.py": code, **files})
+    lines = [(Path(step.where.path).name, step.where.row) for step in found.because]
+    assert ("tokenizer_config.json", 4) in lines
+    assert ("tokenizer.json", TOKENIZER.split('"content": "</s>"')[0].count("\n") + 1) in lines
+
+
+def test_words_of_a_list_are_numbered_by_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "tok").mkdir()
+    (tmp_path / "tok" / "vocab.txt").write_text("\n".join([*WORDS, "c"]) + "\n")
+    code = TOKENS.format(made=SAVED, width="tokenizer.vocab_size", index="6", then="")
+    (found,) = findings(tmp_path, {"train.py": code})
+    assert found.code == "TL102"

@@ -29,6 +29,7 @@ from trainlint.source import (
     shapes,
     subscripts,
     tensors,
+    tokenizers,
 )
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets, updated
 from trainlint.source.things import (
@@ -541,6 +542,8 @@ class Evaluator(World):
                 return Method(thing, name)
             case Opaque() if thing.format is not None and name in CASTING:
                 return Method(thing, name)
+            case Opaque() if (known := tokenizers.attribute(self, thing, name)) is not None:
+                return known
             case Opaque():
                 origin, words = f"{thing.origin}.{name}", (name,)
                 return Opaque(
@@ -553,6 +556,7 @@ class Evaluator(World):
                     thing.evidence,
                     thing.mapped,
                     thing.format,
+                    thing.loaded if name in tokenizers.ASKING else None,
                 )
             case Tensor(sampled=True) if name == "indices":
                 return thing
@@ -744,6 +748,8 @@ class Evaluator(World):
                 raise Impossible
             case Opaque() if thing.name.endswith(".get") and len(arguments.positional) == 2:
                 return self._got(thing, arguments)
+            case Opaque() if (known := tokenizers.asked(self, thing, arguments)) is not None:
+                return known
             case Opaque():
                 origin = f"{thing.origin}()@{id(node)}#{frame.number}"
                 mapped, made = _mapped(thing, arguments), formats.of_call(self, thing, arguments, node, frame)

@@ -25,6 +25,7 @@ from trainlint.source import (
     pretrained,
     registries,
     settings,
+    tokenizers,
     weights,
 )
 from trainlint.source.binding import least, library_argument
@@ -138,7 +139,7 @@ def library_attribute(world: World, built: Built, name: str) -> Thing:
 def library_call(world: World, callable: External, given: Arguments, node: ast.AST, frame: Frame) -> Thing:
     """A call of something that a library defines."""
     name = canonical(callable.name)
-    for known in (files.call, settings.call, hydra.call, choices.call, factories.call, weights.call):
+    for known in (files.call, settings.call, hydra.call, choices.call, factories.call, weights.call, tokenizers.call):
         found = known(world, name, given, node, frame)
         if found is not None:
             return found

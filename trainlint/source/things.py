@@ -315,7 +315,7 @@ class Opaque:
 
     ``origin`` tells it from others of the same name; as a number it is the symbol of that origin. ``mapped`` are the
     functions that make its rows, if it is a library's dataset. ``format`` says in which numbers it is, if it is a
-    tensor.
+    tensor. ``loaded`` is the call that loads it out of the project, if it is a tokenizer or a method of one.
     """
 
     name: str
@@ -327,6 +327,7 @@ class Opaque:
     evidence: tuple[Step, ...] = ()
     mapped: tuple[Thunk, ...] = ()
     format: Format | None = None
+    loaded: Built | None = None
 
 
 Thing = (

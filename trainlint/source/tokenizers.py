@@ -13,17 +13,27 @@ from dataclasses import dataclass, replace
 from trainlint.facts import Alias
 from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
-from trainlint.source import callers
-from trainlint.source.builtin import entry
+from trainlint.source import callers, saved
+from trainlint.source.binding import least
+from trainlint.source.builtin import entry, length
 from trainlint.source.summary import Module, last
-from trainlint.source.things import Constant, Entries, Opaque, Thing
+from trainlint.source.things import Arguments, Built, Constant, Entries, Frame, Opaque, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds
+from trainlint.source.writes import attribute_writes
 from trainlint.value import Integer, Role, Step, Unknown
 
 PADDING = ("pad_token", "pad_token_id", "_pad_token")
 ENDS = ("eos_token", "eos_token_id")
+ASKING = ("convert_tokens_to_ids", "token_to_id", "get_vocab_size")
+"""Methods that give an id or a count."""
+
+GROWING = ("add_tokens", "add_special_tokens")
 ENCODING = ("encode", "encode_plus", "batch_encode_plus")
+MADE = re.compile(r"(\w+)\(\)@(\d+)")
+"""A tokenizer by the call that made it: what was called, and where."""
+
 OWN = Unknown("the padding token is the one that the checkpoint brings", "tokenizer.pad_token")
+NO_PADDING = Unknown("the files of the tokenizer name no padding token", "tokenizer.pad_token")
 TWO_PLACES = Unknown("the padding token is set in two places whose order is open", "tokenizer.pad_token")
 
 
@@ -43,6 +53,9 @@ class Write:
 
 def owner(token: Thing) -> str | None:
     """The tokenizer whose ``pad_token_id`` or ``eos_token_id`` a thing is."""
+    if isinstance(token, Integer):
+        known = (each.rpartition(".") for each in token.origins)
+        return next((origin for origin, _, word in known if word in (*PADDING, *ENDS) and MADE.search(origin)), None)
     word = token.words[-1] if isinstance(token, Opaque) and token.words else ""
     if isinstance(token, Opaque) and word in (*PADDING, *ENDS) and token.origin.endswith(f".{word}"):
         return token.origin.rpartition(".")[0]
@@ -56,7 +69,7 @@ def padding(world: World, tokenizer: str, near: str) -> Alias | Unknown | None:
     if len({write.scope for write in plain}) > 1 and len({isinstance(write.value, Alias) for write in plain}) > 1:
         return TWO_PLACES
     name = _checkpoint(world, tokenizer, near).lower()
-    state: Alias | Unknown | None = OWN
+    state = _brought(world, tokenizer, near)
     for write in sorted(found, key=lambda write: (write.step.where.path, write.step.where.row)):
         state = _after(state, write, name)
     return state
@@ -67,6 +80,8 @@ def _after(state: Alias | Unknown | None, write: Write, checkpoint: str) -> Alia
     if not write.condition:
         return write.value
     if write.missing:
+        if state is NO_PADDING:
+            return write.value
         if state is not OWN or any(word in checkpoint for word in transformers.PADDED):
             return state
         if any(word in checkpoint for word in transformers.UNPADDED):
@@ -175,6 +190,8 @@ def _token(world: World, thing: Thing, step: Step) -> Alias | Unknown | None:
             return Alias((step,)) if Role.END in roles(word) else None
         case Constant(value=str(text)):
             return Alias((step,), by_name=True) if Role.END in roles(text) else None
+        case Integer() if owner(thing) is not None:
+            return Alias((step,)) if names_end(thing) else OWN
         case Integer(number=int(number)) if number in END_TEXT_IDS:
             return Alias((step,), by_name=True)
         case Integer():
@@ -217,13 +234,198 @@ def _asks_for_padding(test: ast.expr) -> bool:
 
 def _checkpoint(world: World, tokenizer: str, near: str) -> str:
     """The name of the checkpoint that a tokenizer is loaded from, if the code spells it out."""
-    made = re.search(r"from_pretrained\(\)@(\d+)", tokenizer)
-    for module in world.workspace.mentions("from_pretrained", near) if made else ():
-        for call in module.calls:
-            if made and str(id(call)) == made[1] and call.args:
-                names = _everything(world, module, call.args[0])
-                return next((str(each.value) for each in names if isinstance(each, Constant)), "")
+    for module, call in _making(world, tokenizer, near):
+        if last(call.func) == "from_pretrained" and call.args:
+            names = _everything(world, module, call.args[0])
+            return next((str(each.value) for each in names if isinstance(each, Constant)), "")
     return ""
+
+
+def _making(world: World, tokenizer: str, near: str) -> Iterator[tuple[Module, ast.Call]]:
+    """The call that makes a tokenizer."""
+    made = MADE.search(tokenizer)
+    for module in world.workspace.mentions(made[1], near) if made else ():
+        yield from ((module, call) for call in module.calls if made and str(id(call)) == made[2])
+
+
+# Files
+
+
+def call(world: World, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Thing | None:
+    """A call that loads a tokenizer of the project, or counts its tokens; None for anything else."""
+    if name != "builtins.len":
+        return saved.call(world, name, given, node, frame)
+    thing = world.force(given.positional[0]) if len(given.positional) == 1 else None
+    loaded = _loaded(thing)
+    if loaded is None or not isinstance(thing, Opaque):
+        return None
+    read, known = saved.vocabulary(world, loaded), _length(world, loaded)
+    if isinstance(read, Unknown):
+        return read
+    return known if isinstance(known, Integer) else length(world, replace(thing, why=known))
+
+
+def attribute(world: World, thing: Opaque, name: str) -> Thing | None:
+    """A number that the files of a tokenizer state, unless the project may change it; None for anything else."""
+    loaded, role = _loaded(thing), name.removesuffix("_id")
+    if loaded is None:
+        return None
+    if name == "vocab_size":
+        return saved.size(world, loaded)
+    if name == role or role not in saved.ROLES:
+        return None
+    return _or_open(_number(world, loaded, role), thing, name)
+
+
+def asked(world: World, method: Opaque, given: Arguments) -> Thing | None:
+    """What a method of a saved tokenizer gives: the id of a token, a count; None where that stays open."""
+    name = method.origin.rpartition(".")[2]
+    loaded = method.loaded
+    if loaded is None or name not in ASKING or method.origin != f"{saved.origin(loaded)}.{name}":
+        return None
+    first = [*given.positional, *given.keywords.values()][:1]
+    thing = world.force(first[0]) if first else Constant(True)
+    if name == "get_vocab_size":
+        found = (
+            saved.size(world, loaded)
+            if isinstance(thing, Constant) and thing.value is False
+            else _length(world, loaded)
+        )
+        return found if isinstance(found, Integer) else None
+    text = _text(world, loaded, thing)
+    found = saved.number(world, loaded, text) if text is not None else OWN
+    return _named(world, loaded, text, found) if text is not None and isinstance(found, Integer) else None
+
+
+def _loaded(thing: Thing | None) -> Built | None:
+    """The call that loads a tokenizer of the project."""
+    loaded = thing.loaded if isinstance(thing, Opaque) else None
+    return loaded if isinstance(thing, Opaque) and loaded and thing.origin == saved.origin(loaded) else None
+
+
+def _or_open(found: Integer | Unknown, thing: Opaque, name: str) -> Thing:
+    origin = f"{thing.origin}.{name}"
+    if isinstance(found, Integer):
+        return found.named(name, origin)
+    return Opaque(f"{thing.name}.{name}", origin, found, least(name), thing.node, (name,), thing.evidence)
+
+
+def _text(world: World, loaded: Built, thing: Thing) -> Constant | None:
+    """A token by its text, or by its role: ``tokenizer.eos_token``."""
+    if isinstance(thing, Constant):
+        return thing if isinstance(thing.value, str) else None
+    holder, _, role = thing.origin.rpartition(".") if isinstance(thing, Opaque) else ("", "", "")
+    if holder != saved.origin(loaded) or role not in saved.ROLES or any(_rewrites(world, loaded, role)):
+        return None
+    text = saved.token(world, loaded, role)
+    return text if isinstance(text, Constant) else None
+
+
+def _named(world: World, loaded: Built, text: Constant, number: Integer) -> Integer:
+    """An id under the role that the files give its token, else under the token."""
+    for role in (*ENDS[:1], *PADDING[:1]):
+        token = saved.token(world, loaded, role)
+        if isinstance(token, Constant) and token.value == text.value:
+            return number.named(f"{role}_id")
+    return number.named(str(text.value))
+
+
+def _length(world: World, loaded: Built) -> Integer | Unknown:
+    """All tokens of a tokenizer; open where the project may add more."""
+    step = next((module.step(added) for module, added in _growing(world, loaded)), None)
+    return Unknown(f"tokens are added by {step.text}") if step is not None else saved.length(world, loaded)
+
+
+def _number(world: World, loaded: Built, role: str) -> Integer | Unknown:
+    """The id of the token that has a role when everything is set."""
+    key = ("token of a tokenizer", saved.origin(loaded), role)
+    if key not in world.workspace.answers:
+        world.workspace.answers[key] = Unknown(f"{role} is set to itself")
+        world.workspace.answers[key] = _settled(world, loaded, role)
+    return world.workspace.answers[key]  # type: ignore[return-value]
+
+
+def _settled(world: World, loaded: Built, role: str) -> Integer | Unknown:
+    own = saved.token(world, loaded, role)
+    again = tuple(_rewrites(world, loaded, role))
+    if not again:
+        return own if isinstance(own, Unknown) else saved.number(world, loaded, own)
+    why = Unknown(f"{role} is set by {again[0].text}")
+    if role not in PADDING:
+        return why
+    tokenizer, near = saved.origin(loaded), loaded.frame.module.path
+    writes = {write.step: write for write in _writes(world, tokenizer, near)}
+    if not writes.keys() >= set(again):
+        return why
+    if isinstance(own, Constant) and own.value is not None and all(writes[step].missing for step in again):
+        return saved.number(world, loaded, own)
+    end = padding(world, tokenizer, near)
+    if not isinstance(end, Alias) or end.condition or end.by_name:
+        return why
+    number = _number(world, loaded, ENDS[0])
+    return number.because(*end.evidence) if isinstance(number, Integer) else number
+
+
+def _brought(world: World, tokenizer: str, near: str) -> Alias | Unknown | None:
+    """What the padding token of a tokenizer is before the project sets it."""
+    made = (thing for module, call in _making(world, tokenizer, near) for thing in _everything(world, module, call))
+    loaded = next(filter(None, map(_loaded, made)), None)
+    if loaded is None:
+        return OWN
+    pad, end = (saved.token(world, loaded, role) for role in ("pad_token", "eos_token"))
+    if not isinstance(pad, Constant):
+        return OWN
+    if pad.value is None:
+        return NO_PADDING
+    if not isinstance(end, Constant) or any(_rewrites(world, loaded, "eos_token")):
+        return OWN
+    return Alias((*pad.evidence, *end.evidence)) if pad.value == end.value else None
+
+
+def _rewrites(world: World, loaded: Built, role: str) -> Iterator[Step]:
+    """The statements that may give another token a role."""
+    for name in (role, f"{role}_id", f"_{role}"):
+        for module in world.workspace.writers(name, ""):
+            for target, statement in attribute_writes(module).get(name, ()):
+                if "config" not in last(target).lower() and _may_be(world, module, target, loaded):
+                    yield module.step(statement)
+    for module, call in _growing(world, loaded):
+        given = call.args[0] if call.args and last(call.func) == "add_special_tokens" else None
+        thing = world.apart().evaluate(given, world.open_frame(module, given)) if given is not None else None
+        if thing is not None and not (isinstance(thing, Entries) and _lacks(world, thing, role)):
+            yield module.step(call)
+
+
+def _lacks(world: World, table: Entries, role: str) -> bool:
+    return table.whole and isinstance(entry(world, table, Constant(role)), Unknown)
+
+
+def _growing(world: World, loaded: Built) -> Iterator[tuple[Module, ast.Call]]:
+    """The calls that may add tokens to a tokenizer."""
+    for word in GROWING:
+        for module in world.workspace.mentions(word, loaded.frame.module.path):
+            for node in module.loads.get(word, ()):
+                call = module.parents.get(node)
+                is_call = isinstance(call, ast.Call) and call.func is node
+                if is_call and isinstance(node, ast.Attribute) and _may_be(world, module, node.value, loaded):
+                    yield module, call
+
+
+def _may_be(world: World, module: Module, node: ast.expr, loaded: Built) -> bool:
+    """Whether an expression may be this tokenizer, or one that it is put around."""
+    if module.is_test:
+        return False
+    things = _everything(world, module, node)
+    return not things or not all(
+        _is_another(thing, kin(each)) for thing in things for each in saved.within(world, loaded)
+    )
+
+
+def _is_another(thing: Thing, tokenizer: str) -> bool:
+    """Whether a thing is surely no tokenizer, or was made by another call."""
+    if isinstance(thing, Opaque):
+        return MADE.search(thing.origin) is not None and kin(thing.origin) != tokenizer
+    return not isinstance(thing, Unknown)
 
 
 # Texts

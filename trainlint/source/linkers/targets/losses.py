@@ -320,7 +320,8 @@ def _left_out(world: World, applied: Applied, target: Thunk | Unknown | None, si
 def _of_texts(world: World, loss: Loss, ignored: Integer | Unknown, near: str) -> Loss:
     """A loss that skips the padding token of a tokenizer: where that is its end token, texts have it as a target."""
     has_job = isinstance(loss.job, Job) and loss.job.role.is_job
-    if has_job or isinstance(ignored, Unknown) or not isinstance(loss.position, Unknown):
+    is_outside = not isinstance(loss.position, Unknown) and loss.position is not Position.INSIDE
+    if has_job or isinstance(ignored, Unknown) or is_outside:
         return loss
     job = jobs.end_of_texts(world, ignored, near)
     if job is None:
