@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -97,6 +98,12 @@ def test_what_is_not_known_says_why_and_what_would_settle_it(project: Path) -> N
 def test_a_line_without_names_has_nothing_to_resolve(project: Path) -> None:
     assert said(project, "losses.py:3") == "nothing to resolve here\n"
     assert said(project, "losses.py:999") == "nothing to resolve here\n"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_what_a_site_holds_is_told_in_words(folder: Path) -> None:
+    told = said(folder, "")
+    assert not re.search(r"\b(Step|Span|Activation|Measured)\(|<[A-Z]\w+\.[A-Z]|^ .*\b[A-Z]\w+\.[A-Z_]{4,}$", told)
 
 
 def test_parameters_loops_and_objects_have_words(project: Path) -> None:

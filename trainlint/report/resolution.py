@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from itertools import groupby
 
 from trainlint import __version__
@@ -179,7 +180,8 @@ def _labelled(label: str, width: int, row: Row, folder: str) -> Iterator[Line]:
     indent, beside = ("  ", "") if text else ("", label)
     for before, steps in ((beside, row.chain), ("  assumed", row.assumed)):
         for line in lined_up(steps, folder):
-            yield (LABEL, f"  {before:<{width}}"), ("", f"{indent}{printable(line)}")
+            gap = "  " if len(before) >= width and not indent else ""
+            yield (LABEL, f"  {before:<{width}}"), ("", f"{gap}{indent}{printable(line)}")
             before = ""
 
 
@@ -336,8 +338,27 @@ def _fields(fact: Fact) -> Iterator[Row]:
                 yield _number(field.name, value)
             case tuple() if all(isinstance(each, Step) for each in value):
                 yield Row(field.name, chain=value)
-            case _:
-                yield Row(field.name, str(value), getattr(value, "evidence", ()))
+            case Step():
+                yield Row(field.name, chain=(value,))
+            case Activation():
+                yield Row(field.name, _meant(value), (value.step,))
+            case _ if words := _words(value):
+                yield Row(field.name, words, getattr(value, "evidence", ()))
+
+
+def _words(value: object) -> str:
+    """Nothing for a place to write a fix or a record for programs: they hold nothing that is believed of a site."""
+    match value:
+        case Enum():
+            return str(value.value)
+        case tuple():
+            return ", ".join(filter(None, map(_words, value)))
+        case Span():
+            return ""
+        case _ if is_dataclass(value) and type(value).__str__ is object.__str__:
+            return str(getattr(value, "name", ""))
+        case _:
+            return str(value)
 
 
 def _columns(site: Site, folder: str) -> tuple[str, ...]:
