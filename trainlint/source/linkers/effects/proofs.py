@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trainlint.knowledge import effects, torch
+from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source import objects
 from trainlint.source.binding import declared
 from trainlint.source.names import final, holds, reaching, statement
@@ -96,8 +97,10 @@ def _layer_of(world: World, cls: Class, name: str) -> Thing | None:
 
 
 def _layer(world: World, value: ast.expr | None, frame: Frame) -> Thing | None:
-    """A module that torch's own class makes."""
+    """A module that torch's own class makes, and that may be moved in the same line."""
     made = value.func if isinstance(value, ast.Call) else None
+    while isinstance(made, ast.Attribute) and made.attr in SELF_METHODS and isinstance(made.value, ast.Call):
+        value, made = made.value, made.value.func
     root = (dotted(made) or "").partition(".")[0] if made is not None else ""
     if value is None or not frame.module.imports.get(root, root).startswith("torch"):
         return None
