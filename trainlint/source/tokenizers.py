@@ -406,8 +406,9 @@ def _growing(world: World, loaded: Built) -> Iterator[tuple[Module, ast.Call]]:
         for module in world.workspace.mentions(word, loaded.frame.module.path):
             for node in module.loads.get(word, ()):
                 call = module.parents.get(node)
-                is_call = isinstance(call, ast.Call) and call.func is node
-                if is_call and isinstance(node, ast.Attribute) and _may_be(world, module, node.value, loaded):
+                if not isinstance(node, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not node:
+                    continue
+                if _may_be(world, module, node.value, loaded):
                     yield module, call
 
 
