@@ -135,8 +135,9 @@ made from them (`python benchmarks/ecosystem.py precision`); a test keeps them i
 
 *True*: the code does what the finding says, with the consequence it names. *False*: it does not. *Debatable*: it does,
 and whether that is a fault depends on what the authors wanted or on what the repository does not show. Precision is
-true / (true + false); a debatable finding counts for neither. The rules were corrected on the *first* set; nobody
-looked at the *fresh* set before."""
+true / (true + false); a debatable finding counts for neither. The rules were corrected on the *first* set, whose
+numbers are those after it. Nobody looked at the *fresh* set before: its numbers are those of the first reading, with
+the false alarms that were corrected because of it."""
 
 
 def page(results: Sequence[Result], judged: Mapping[Place, Verdict], wanted: Iterable[str]) -> Iterator[str]:

@@ -52,8 +52,8 @@ Good:
         with torch.no_grad():
             model(inputs).argmax(1)
 
-Severity. An error: the mode was seen at the steps themselves, or the way to them was. A warning where no layer of the
-model is seen that acts otherwise in training, as in a model of a library.
+Severity. An error: the mode was seen at the steps themselves, or the way to them was. A warning where the code shows
+the way and the layers of the model are not seen: it may have none that act otherwise.
 
 Silent for a model that was never in training mode, which may be on purpose, for one without a layer that acts
 otherwise then, for parts of a model, and in a run for fewer than 20 steps. Silent where a helper, a context manager, a
@@ -77,9 +77,13 @@ def stuck_in_eval(model: StuckEval) -> Iterator[Finding]:
         _so(model),
         model.proof,
         "call train() again before the next step",
-        severity=Severity.ERROR if model.layers else Severity.WARNING,
+        severity=_severity(model),
         call=model.call,
     )
+
+
+def _severity(model: StuckEval) -> Severity:
+    return Severity.ERROR if model.layers or model.steps is not None else Severity.WARNING
 
 
 def _what(model: StuckEval) -> str:
@@ -90,5 +94,5 @@ def _what(model: StuckEval) -> str:
 
 def _so(model: StuckEval) -> str:
     if not model.layers:
-        return "what layers it has is not seen: dropout stays off, and batch normalization no longer follows the data"
+        return "where it has dropout, that stays off, and batch normalization no longer follows the data"
     return f"{' and '.join(model.layers)} no longer {'act' if len(model.layers) > 1 else 'acts'} as in training"

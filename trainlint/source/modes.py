@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 
 from trainlint.source import objects
@@ -18,6 +19,11 @@ BY_DEFAULT = ("Transformer",)
 
 IF_ASKED = ("LSTM", "GRU", "RNN", "MultiheadAttention", "InstanceNorm")
 """Layers that do if ``dropout`` or ``track_running_stats`` is given."""
+
+WITHOUT_LAYERS = frozenset(
+    {*sys.stdlib_module_names, "builtins", "torch", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "PIL", "tqdm"}
+)
+"""Packages whose classes hold no layers, the layers of ``torch.nn`` apart."""
 
 DEEPEST = 4
 
@@ -93,7 +99,7 @@ def _called(world: World, cls: Class, node: ast.Call, depth: int) -> Iterator[st
                 and any(each.arg in ("dropout", "track_running_stats") for each in node.keywords)
             ):
                 yield word
-        case External(name=name) if name.startswith(("torch.", "builtins.", "math.", "typing.")):
+        case External(name=name) if name.partition(".")[0] in WITHOUT_LAYERS:
             return
         case Class() if thing.node is not cls.node:
             yield from _of_class(world, thing, depth + 1) if depth < DEEPEST else (None,)

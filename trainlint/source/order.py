@@ -310,10 +310,40 @@ def _renamed(module: Module, scope: Scope) -> Mapping[str, ast.expr]:
     for node in _inside(scope):
         for word, value in _bindings(node):
             written.setdefault(word, []).append(value)
-    found = {word: values[0] for word, values in written.items() if len(values) == 1 and values[0] is not None}
-    renamed = {word: value for word, value in found.items() if _is_name(value, word)}
+    found = {word: _one_name(word, values) for word, values in written.items()}
+    renamed = {word: name for word, name in found.items() if name is not None}
+    renamed = {word: name for word, name in renamed.items() if not _comes_back(word, renamed)}
     module.kept["renamed", scope] = renamed
     return renamed
+
+
+def _one_name(word: str, values: Sequence[ast.expr | None]) -> ast.expr | None:
+    """What a name stands for where each value that it is given is the same thing, moved or wrapped."""
+    names = [_unwrapped(value) for value in values]
+    others = {each and dotted(each): each for each in names if not (isinstance(each, ast.Name) and each.id == word)}
+    if len(others) != 1:
+        return None
+    [(spelled, name)] = others.items()
+    return name if spelled and spelled.partition(".")[0] != word else None
+
+
+def _unwrapped(value: ast.expr | None) -> ast.expr | None:
+    """A model without what moves it, sets its mode or wraps it; other values are left as they are."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in KEEPS_ITSELF:
+            return _unwrapped(inner)
+        case ast.Call(func=func, args=[first, *_]) if last(func) in WRAPS or UNWRAPS.search(last(func)):
+            return _unwrapped(first)
+    return value
+
+
+def _comes_back(word: str, renamed: Mapping[str, ast.expr]) -> bool:
+    """Whether names stand for each other in a circle."""
+    seen: set[str] = set()
+    while word in renamed and word not in seen:
+        seen.add(word)
+        word = (dotted(renamed[word]) or "").partition(".")[0]
+    return word in seen
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -332,18 +362,6 @@ def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
             yield word, None
         case ast.withitem(optional_vars=ast.Name(id=word)):
             yield word, None
-
-
-def _is_name(node: ast.expr, word: str) -> bool:
-    """Whether an expression is another name for what already has one."""
-    match node:
-        case ast.Name(id=other):
-            return other != word
-        case ast.Attribute():
-            return dotted(node) is not None and (dotted(node) or "").partition(".")[0] != word
-        case ast.Call(func=func, args=[first, *_]) if UNWRAPS.search(last(func)):
-            return _is_name(first, word)
-    return False
 
 
 def _inside(scope: ast.AST) -> Iterator[ast.AST]:

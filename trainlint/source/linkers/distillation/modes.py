@@ -94,6 +94,22 @@ def switched(world: World, cls: Class) -> Step | None:
     return None
 
 
+def evaluated_by_name(world: World, cls: Class, part: str) -> bool:
+    """Whether a file that makes an object of a class finds a part of it by its name, in words, to evaluate it."""
+    modules = {cls.module, *(made.module for made in callers.constructions(world, cls))}
+    return any(_looks_up(module, node, part) for module in modules for node in module.loads.get("eval", ()))
+
+
+def _looks_up(module: Module, node: ast.expr, part: str) -> bool:
+    """Whether what a node is read of is found by a word: ``getattr(pair, "teacher")``, a loop over named children."""
+    holder: ast.AST = node
+    scope = module.scope(node)
+    while not isinstance(holder, ast.For) and module.parents[holder] is not scope:
+        holder = module.parents[holder]
+    words = (each.value for each in ast.walk(holder) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    return any(word and word in part for word in words)
+
+
 def _name(node: ast.AST | None) -> str:
     """The name that a statement binds."""
     match node:

@@ -62,6 +62,8 @@ def facts(world: World, site: Site) -> Iterator[KeptTeacher]:
     switched = modes.switched(world, keeper.cls)
     if evaluated is not None and (switched is None or _is_lightning(world, keeper.cls)):
         return
+    if modes.evaluated_by_name(world, keeper.cls, keeper.name):
+        return
     depends = modes.depending(world, world.evaluate(keeper.assignment.value, world.open_frame(site.module, site.node)))
     if depends is not False:
         yield KeptTeacher(

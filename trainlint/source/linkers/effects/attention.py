@@ -21,8 +21,8 @@ from trainlint.source.linkers.site import Site, call_of, named, real_of, standin
 from trainlint.source.names import is_local, leaves, reaching
 from trainlint.source.sift.effects import drops
 from trainlint.source.summary import Module, bound, dotted
-from trainlint.source.things import Class, External, Frame, Thunk
-from trainlint.source.world import World
+from trainlint.source.things import Built, Class, External, Frame, Thunk
+from trainlint.source.world import World, quietly
 from trainlint.source.writes import attribute_writes, is_receiver
 from trainlint.value import Real, Unknown
 
@@ -161,7 +161,7 @@ def _dropped(world: World, site: Site, rate: _Rate) -> Iterator[AttentionDropout
     if cls is None or not is_module(world, cls) or not isinstance(function, FunctionDef) or not parameters(function):
         return
     receiver = parameters(function)[0].arg
-    known = real_of(world, Thunk(rate.node, rate.frame), Unknown("nothing is passed"))
+    known = real_of(world, _number(world, rate), Unknown("nothing is passed"))
     if isinstance(known, Real) and known.number <= 0 and not known.assumed:
         return
     if isinstance(rate.node, ast.Attribute) and not _is_kept(world, cls, rate.node, receiver):
@@ -169,6 +169,18 @@ def _dropped(world: World, site: Site, rate: _Rate) -> Iterator[AttentionDropout
     span = rate.home.span(rate.argument)
     text = ast.unparse(rate.argument)
     yield AttentionDropout(site.span, span, None, (), (), text, known, receiver, site.module.step(site.call))
+
+
+def _number(world: World, rate: _Rate) -> Thunk:
+    """A rate, or what a layer of dropout was made with whose ``p`` it is."""
+    match rate.node:
+        case ast.Attribute(value=layer, attr="p"):
+            made = quietly(world, lambda inner: inner.evaluate(layer, rate.frame))
+            if isinstance(made, Built) and made.arguments is not None:
+                given = argument(made.arguments, ("p",), "p")
+                if isinstance(given, Thunk):
+                    return given
+    return Thunk(rate.node, rate.frame)
 
 
 def _is_kept(world: World, cls: Class, node: ast.Attribute, receiver: str) -> bool:

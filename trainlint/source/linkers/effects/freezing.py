@@ -59,7 +59,7 @@ def facts(world: World, site: Site) -> Iterator[FreezingWrite]:
     assert target is not None, "looked at before"
     if _is_on(world, site.node.value, frame) or _is_flag(target, site.node.value):
         return
-    if _is_own(world, target, frame) or _is_frozen_too(site.module, target):
+    if _is_own(world, target, frame) or _is_frozen_too(site.module, target) or _is_asked_for(site, target):
         return
     module = proofs.module(world, target.value, frame)
     if target.attr in MISSPELLED:
@@ -71,6 +71,20 @@ def facts(world: World, site: Site) -> Iterator[FreezingWrite]:
     elif _is_open(world, target.value, frame):
         name = ast.unparse(target.value)
         yield _written(site, target, Unknown(f"what {name} is, is not known", name), False)
+
+
+def _is_asked_for(site: Site, target: ast.Attribute) -> bool:
+    """Whether a line stands on the other arm of a test that asks whether its object is of a class."""
+    name = ast.unparse(target.value)
+    node: ast.AST = site.node
+    while node is not site.module.scope(site.node):
+        holder = site.module.parents[node]
+        match holder:
+            case ast.If(test=ast.Call(func=ast.Name(id="isinstance"), args=[asked, _]), orelse=orelse):
+                if node in orelse and ast.unparse(asked) == name:
+                    return True
+        node = holder
+    return False
 
 
 def _is_on(world: World, value: ast.expr, frame: Frame) -> bool:

@@ -32,6 +32,13 @@ SHARES = (
 """Words of programs that may share their data out by other means."""
 
 BY_RANK = re.compile(r"rank|world_size|num_replicas|shard|split|chunk|partition", re.IGNORECASE)
+OWN_SEED = re.compile(r"seed.*rank|rank.*seed", re.IGNORECASE)
+"""A line that seeds each process by itself: each draws its own batches then."""
+
+BY_PROCESS = re.compile(r"rank|world_size", re.IGNORECASE)
+DEEPEST = 4
+"""How many assignments are followed from a loader to its data."""
+
 PLACES = 3
 """How many arguments a loader takes by place before its sampler."""
 
@@ -55,10 +62,17 @@ def _has_no_sampler(call: ast.Call) -> bool:
 def _is_split(module: Module, call: ast.Call) -> bool:
     """Whether the data of a loader may be a part that belongs to the process."""
     data = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "dataset"), None)
-    name = dotted(data) if data is not None else None
-    made = latest(module, name, call) if name is not None else None
-    texts = [ast.unparse(each) for each in (data, made) if each is not None]
-    return any(BY_RANK.search(text) for text in texts)
+    return data is not None and any(BY_RANK.search(text) for text in _texts(module, data, call, DEEPEST))
+
+
+def _texts(module: Module, node: ast.expr | ast.stmt, use: ast.AST, depth: int) -> Iterator[str]:
+    """How an expression is spelled, and what the names in it were given in the scope of their use."""
+    yield ast.unparse(node)
+    names = {dotted(each) for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    for name in names if depth else ():
+        made = latest(module, name, use) if name is not None else None
+        if made is not None:
+            yield from _texts(module, made, made, depth - 1)
 
 
 def facts(world: World, site: Site) -> Iterator[SharedData]:
@@ -90,14 +104,28 @@ def _looped(world: World, site: Site) -> tuple[Step, Step] | None:
     name = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) and holder.value is site.node else None
     for use in module.loads.get((name or "").rpartition(".")[2], ()):
         loop = statement(module, use)
-        if isinstance(loop, ast.For) and dotted(use) == name and module.scope(loop) is module.scope(site.node):
+        if not isinstance(loop, ast.For) or _takes_its_part(module, loop):
+            continue
+        if dotted(use) == name and module.scope(loop) is module.scope(site.node):
             for call in (each for each in inside(loop) if isinstance(each, ast.Call)):
                 if "backward" in work(world, module, call):
                     return module.step(loop), module.step(call)
     return None
 
 
+def _takes_its_part(module: Module, loop: ast.For) -> bool:
+    """Whether a loop takes a part of each batch, or every n-th batch, by the rank of its process."""
+    for each in inside(loop):
+        match each:
+            case ast.Subscript(slice=part) | ast.BinOp(op=ast.Mod(), right=part):
+                if any(BY_PROCESS.search(text) for text in _texts(module, part, loop, DEEPEST)):
+                    return True
+    return False
+
+
 def _is_plain(world: World, module: Module) -> bool:
     """Whether nothing in the programs of a file may share the data out."""
     files = [each for program in programs(world, module) for each in program]
+    if any(OWN_SEED.search(row) for each in files for row in each.rows):
+        return False
     return not any(is_led(each) or any(world.workspace.holds(each.path, word) for word in SHARES) for each in files)

@@ -45,6 +45,8 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     text = "\n".join(module.rows).encode()
     if not adapts(text) or RESIZES not in module.loads or ADDS.isdisjoint(module.loads):
         return
+    if NAMING & (attribute_writes(module).keys() | module.loads.keys()):
+        return
     for node, _ in named(module, CONFIGS.__contains__):
         call = call_of(module, node)
         if call is not None and NAMING.isdisjoint(_given(call)) and None not in _given(call):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trainlint.facts import Accumulation, Grouping
+from trainlint.source.linkers.loop.by_hand import changes_gradients
 from trainlint.source.linkers.site import Site
 from trainlint.source.order import Deed, Fork, Held, Turns, held, roots, stepping
 from trainlint.source.reductions import Average, Reduction, Tracing, going_backward
@@ -206,22 +207,7 @@ def _is_rescaled(every: Sequence[Held], back: Held, group: Group) -> bool:
 
 
 def _divides_gradients(module: Module) -> bool:
-    known = module.kept.get("divides gradients")
-    if isinstance(known, bool):
-        return known
-    answer = any(RESCALES.search(word) for word in module.loads if "clip" not in word)
-    for each in module.parents:
-        match each:
-            case ast.AugAssign(target=ast.Attribute(attr="grad") | ast.Attribute(value=ast.Attribute(attr="grad"))):
-                answer = True
-            case ast.Call(func=ast.Attribute(value=value, attr="div_" | "mul_" | "div")) if "grad" in ast.unparse(
-                value
-            ):
-                answer = True
-            case ast.Assign(targets=[ast.Attribute(attr="grad")], value=ast.BinOp() | ast.Call()):
-                answer = True
-    module.kept["divides gradients"] = answer
-    return answer
+    return changes_gradients(module) or any(RESCALES.search(word) for word in module.loads if "clip" not in word)
 
 
 def _rates(module: Module, word: str) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from trainlint.facts import UnclearedGradients
-from trainlint.source.linkers.site import Site
-from trainlint.source.order import Deed, Event, Held, Turns, held, roots, stepping
+from trainlint.source.linkers.loop.by_hand import changes_gradients
+from trainlint.source.linkers.site import Site, call_of
+from trainlint.source.order import CLEARS, Deed, Event, Held, Turns, held, roots, stepping
 from trainlint.source.reductions import going_backward
-from trainlint.source.summary import last
+from trainlint.source.summary import Module, Scope, last
 from trainlint.source.things import Built, External, Thing
+from trainlint.source.training import inside
 from trainlint.source.world import World, quietly
 from trainlint.value import Unknown
 
@@ -88,13 +90,29 @@ def _spelled(step: Event) -> str:
 
 def _why(world: World, around: list[Held], step: Held) -> Unknown | None:
     """What keeps a loop from being judged."""
-    if any(_may_clear(each.event, step.event) for each in around):
+    modules = {each.event.module for each in around}
+    if any(_may_clear(each.event, step.event) for each in around) or any(map(changes_gradients, modules)):
+        return HIDDEN
+    walked = {each.event.node for each in around}
+    if any(_clears_out_of_turn(module, walked) for module in modules):
         return HIDDEN
     event = step.event
     assert isinstance(event.node, ast.Call), "a step is a call"
     node = stepping(event.node)
     thing = quietly(world, lambda inner: inner.evaluate(node, inner.open_frame(event.module, event.node)))
     return None if _is_of_torch(thing) else UNSEEN
+
+
+def _clears_out_of_turn(module: Module, walked: Set[ast.AST]) -> bool:
+    """Whether a function clears gradients that runs around the turns of a loop: a generator, what a decorator makes."""
+    nodes = (node for word, nodes in module.loads.items() if CLEARS.search(word) for node in nodes)
+    return any(_is_around(module, module.scope(node)) for node in nodes if call_of(module, node) not in walked)
+
+
+def _is_around(module: Module, scope: Scope) -> bool:
+    if isinstance(module.scope(scope), ast.FunctionDef) or isinstance(scope, ast.Lambda):
+        return True
+    return any(isinstance(each, ast.Yield | ast.YieldFrom) for each in inside(scope))
 
 
 def _is_of_torch(thing: Thing | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from trainlint.facts import ScaledClip
@@ -17,6 +18,8 @@ from trainlint.source.world import World, quietly
 CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"})
 PARAMETERS = ("device", "init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
 PARAMETERS_OF_CUDA = PARAMETERS[1:]
+LIMITS = frozenset({"max_norm", "clip_value"})
+INFINITE = re.compile(r"(?<![a-z])inf(?:inity)?(?![a-z])", re.IGNORECASE)
 ASKS = frozenset({"get_scale", "_scale", "cur_scale"})
 """What is asked of a scaler by code that divides by hand, or clips at a scaled threshold."""
 
@@ -26,8 +29,15 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     for word in CLIPS & module.loads.keys():
         for node in module.loads[word]:
             call = call_of(module, node)
-            if call is not None and not (isinstance(node, ast.Attribute) and last(node.value) != "utils"):
+            is_foreign = isinstance(node, ast.Attribute) and last(node.value) != "utils"
+            if call is not None and not is_foreign and not _only_measures(call):
                 yield Site(call, module)
+
+
+def _only_measures(call: ast.Call) -> bool:
+    """Whether the limit is infinite: the norm is asked for, and nothing is clipped."""
+    limits = [*call.args[1:2], *(each.value for each in call.keywords if each.arg in LIMITS)]
+    return any(INFINITE.search(ast.unparse(each)) for each in limits)
 
 
 def facts(world: World, site: Site) -> Iterator[ScaledClip]:

@@ -39,6 +39,8 @@ def facts(world: World, site: Site) -> Iterator[KeptGraph]:
         loop = own[0] if own and own[0] in around else None
         if loop is None or loop is not around[0] or not _lasts(module, loop, scope, kept, name):
             continue
+        if _is_another(loop, name, site.call, node) or _is_freed_by_a_call(module, loop, scope, kept, name):
+            continue
         span = module.span(node)
         yield KeptGraph(
             span, span, None, (), (), loss=name, keeper=kept, backward=module.step(site.call), loop=module.step(loop)
@@ -117,6 +119,29 @@ def _lasts(module: Module, loop: Loop, scope: ast.AST, keeper: str, loss: str) -
     return not any(_frees(node, keeper, loss) for node in inside(loop))
 
 
+def _is_another(loop: Loop, loss: str, back: ast.Call, kept: ast.stmt) -> bool:
+    """Whether the name of a loss stands for something else when it is kept than when it went backward."""
+    given = (
+        each for each in inside(loop) if isinstance(each, ast.Assign) and _place(back) < _place(each) < _place(kept)
+    )
+    return any(
+        loss in {ast.unparse(part) for target in each.targets for part in _parts(target)}
+        and not _hangs(each.value, loss)
+        for each in given
+    )  # fmt: skip
+
+
+def _place(node: ast.expr | ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _is_freed_by_a_call(module: Module, loop: Loop, scope: ast.AST, keeper: str, loss: str) -> bool:
+    """Whether a loop calls a function of the file that empties what keeps a loss."""
+    called = {last(each.func) for each in inside(loop) if isinstance(each, ast.Call)}
+    bodies = (body for word in called for body in module.definitions.get(word, ()) if body is not scope)
+    return any(_frees(node, keeper, loss) for body in bodies for node in inside(body))
+
+
 def _counts(loop: Loop) -> bool:
     """Whether a loop only counts, so that it may be one over the parts of a batch."""
     return isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last(loop.iter.func) == "range"
@@ -136,14 +161,23 @@ def _frees(node: ast.AST, keeper: str, loss: str) -> bool:
     match node:
         case ast.Assign(targets=targets, value=value):
             names = {ast.unparse(each) for target in targets for each in _parts(target)}
-            if keeper in names and not _adds(value, keeper):
+            if any(_is_held_by(keeper, name) for name in names) and not _adds(value, keeper):
                 return True
             return loss in names and any(_is_freed(each) for each in ast.walk(value))
         case ast.Delete(targets=targets):
             return keeper in {ast.unparse(each) for each in targets}
+        case ast.Call(func=ast.Attribute(value=value, attr="detach_")) if ast.unparse(value) == loss:
+            return True
+        case ast.Call(func=ast.Attribute(value=value, attr="update" | "clear")) if keeper != ast.unparse(value):
+            return _is_held_by(keeper, ast.unparse(value))
         case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in FREES:
             return ast.unparse(value) == keeper and attr not in ("item", "detach", "tolist", "numpy")
     return False
+
+
+def _is_held_by(keeper: str, name: str) -> bool:
+    """Whether a name is a keeper, or what holds it."""
+    return keeper == name or keeper.startswith((f"{name}[", f"{name}."))
 
 
 def _parts(target: ast.expr) -> list[ast.expr]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trainlint.facts import StuckEval
-from trainlint.source.linkers.site import Site
+from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.modes import acting, is_trained_when_made
 from trainlint.source.names import statement
 from trainlint.source.order import (
@@ -34,6 +34,7 @@ from trainlint.source.order import (
 )
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Built, Thing
+from trainlint.source.training import inside
 from trainlint.source.world import World, quietly
 from trainlint.span import Span
 from trainlint.value import Unknown
@@ -100,8 +101,12 @@ NOTHING: frozenset[Pending] = frozenset()
 
 @dataclass
 class Following:
-    """One pass over an order; ``found`` are the models that come to a ``backward`` so."""
+    """One pass over an order; ``found`` are the models that come to a ``backward`` so.
 
+    ``hiding`` are the calls that may enter a function which puts a model into training.
+    """
+
+    hiding: frozenset[ast.AST] = frozenset()
     found: dict[ast.AST, dict[Event, Pending]] = field(default_factory=dict)
     loops: list[ast.AST] = field(default_factory=list)
     tests: list[frozenset[Arm]] = field(default_factory=list)
@@ -162,7 +167,7 @@ class Following:
         self.loops.append(part.node)
         self.bounds.append(len(self.finals))
         self.ends.append([])
-        after: list[State] = [state]
+        after: list[State] = [_left_out(part, state)]
         for _ in range(2):
             self.turns.append([])
             end = self.follow(part.body, state)
@@ -207,6 +212,8 @@ class Following:
             case Deed.BACKWARD:
                 self._arrive(event, state)
             case Deed.CALL:
+                if event.node in self.hiding:
+                    return NOTHING
                 return frozenset(_seen(event, each) for each in state if not _may_put_back(event, each))
         return state
 
@@ -222,6 +229,12 @@ class Following:
 def _joined(states: Iterable[State]) -> State:
     reached = [each for each in states if each is not None]
     return frozenset().union(*reached) if reached else None
+
+
+def _left_out(part: Turns, state: State) -> State:
+    """What comes past a loop without a turn, which one that puts models back is not taken to be."""
+    told = [each for each in events(part.body) if each.deed is Deed.TRAIN]
+    return state and frozenset(each for each in state if not any(_puts_back(event, each) for event in told))
 
 
 def _without_new(way: State, before: frozenset[Pending]) -> State:
@@ -295,16 +308,40 @@ def _stuck(world: World, root: Root, whole: Order) -> Mapping[ast.AST, Mapping[E
     if not isinstance(known, dict):
         following = Following()
         if any(each.deed is Deed.EVALUATE for each in events(whole)):
+            following.hiding = frozenset(each.node for each in events(whole) if _hides_train(world, each))
             following.follow(whole, NOTHING)
         known = world.workspace.answers[key] = following.found
     return known
+
+
+def _hides_train(world: World, event: Event) -> bool:
+    """Whether a call that is not followed has the name of a function of the project that puts a model into training."""
+    if event.is_seen or event.deed is not Deed.CALL or not isinstance(event.node, ast.Call):
+        return False
+    word = last(event.node.func)
+    if not CHANGES.search(word):
+        return False
+    modules = (event.module, *world.workspace.mentions(f"def {word}", event.module.path))
+    bodies = (each for module in modules for each in module.definitions.get(word, ()))
+    return any(_says_train(node) for body in bodies for node in inside(body))
+
+
+def _says_train(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "train"
+
+
+def _hands_over_train(event: Event) -> bool:
+    """Whether the function that tells a model to evaluate hands its ``train`` to something that calls it later."""
+    module, scope = event.module, event.module.scope(event.node)
+    nodes = (each for each in module.loads.get("train", ()) if isinstance(each, ast.Attribute))
+    return any(call_of(module, each) is None and module.scope(each) is scope for each in nodes)
 
 
 def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, event: Event) -> Iterator[StuckEval]:
     model = event.subject
     thing = _thing(world, event)
     layers = acting(world, thing) if thing is not None else None
-    if layers == () or _is_frozen(world, root, pending):
+    if layers == () or _is_frozen(world, root, pending) or _hands_over_train(event):
         return
     told = [each for each in events(whole) if each.deed is Deed.TRAIN and each.subject == model]
     made = (
@@ -317,6 +354,13 @@ def _fact(world: World, site: Site, root: Root, whole: Order, pending: Pending, 
         proof=tuple(each.module.step(each.node) for each in (*told[:1], event, back)),
         told=None if told or made else NOT_TOLD,
     )  # fmt: skip
+
+
+def _told(event: Event) -> str:
+    """What is told to evaluate, as it is written there."""
+    node = event.node
+    written = dotted(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return written or event.subject.partition("@")[0]
 
 
 def _place(event: Event, loop: ast.AST) -> Span:

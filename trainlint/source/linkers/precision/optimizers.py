@@ -40,6 +40,12 @@ KINDS = {MASTER: Compensation.MASTER, STOCHASTIC: Compensation.STOCHASTIC, KAHAN
 KEEPING = re.compile(r"kahan|compensat|stochastic|master", re.IGNORECASE)
 """What an optimizer of the project says that keeps what rounding loses."""
 
+COPIES = re.compile(
+    r"(?:param|group|weight|cop(?:y|ies))[a-z_]*_?(?:fp|float)32|(?:fp|float)32_?[a-z_]*(?:param|group|weight|cop)",
+    re.IGNORECASE,
+)
+"""The names of what it keeps in 32 bits beside the weights."""
+
 BOUNDED = re.compile(r"adam|lion|lamb|sign", re.IGNORECASE)
 """What the names of optimizers say whose step is about the learning rate."""
 
@@ -135,8 +141,8 @@ def _kept_by(name: str) -> str:
 
 
 def _says_that_it_keeps(cls: Class) -> bool:
-    rows = cls.module.rows[cls.node.lineno - 1 : cls.node.end_lineno]
-    return KEEPING.search("\n".join(rows)) is not None
+    text = "\n".join(cls.module.rows[cls.node.lineno - 1 : cls.node.end_lineno])
+    return any(each.search(text) for each in (KEEPING, COPIES))
 
 
 def _literal(node: ast.expr) -> object:
