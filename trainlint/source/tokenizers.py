@@ -406,7 +406,7 @@ def _growing(world: World, loaded: Built) -> Iterator[tuple[Module, ast.Call]]:
         for module in world.workspace.mentions(word, loaded.frame.module.path):
             for node in module.loads.get(word, ()):
                 call = module.parents.get(node)
-                if not isinstance(call, ast.Call) or call.func is not node or not isinstance(node, ast.Attribute):
+                if not isinstance(node, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not node:
                     continue
                 if _may_be(world, module, node.value, loaded):
                     yield module, call
