@@ -73,18 +73,16 @@ def work(world: World, module: Module, call: ast.Call, depth: int = 0) -> frozen
 
 def function_of(world: World, module: Module, call: ast.Call) -> Function | None:
     """The function of the project that a call enters."""
-    if last(call.func) not in _defined(world, module, last(call.func)):
+    if not _may_be_defined(world, module, last(call.func)):
         return None
     quiet = world.apart()
     thing = quiet.evaluate(call.func, quiet.open_frame(module, call))
     return thing if isinstance(thing, Function) and not isinstance(thing.node, ast.Lambda) else None
 
 
-def _defined(world: World, module: Module, word: str) -> tuple[str, ...]:
-    """The word itself where a function of the project may have it: most calls are of libraries."""
-    if not word or word in module.definitions or word in module.imports:
-        return (word,)
-    return (word,) if world.workspace.mentions(f"def {word}", module.path) else ()
+def _may_be_defined(world: World, module: Module, word: str) -> bool:
+    """Whether a function of the project may have a name: most calls are of libraries."""
+    return not word or word in module.definitions or word in module.imports or world.workspace.says(f"def {word}")
 
 
 def _of_function(world: World, function: Function, depth: int) -> frozenset[str]:
