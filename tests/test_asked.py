@@ -497,6 +497,8 @@ def until_it_waits(lines: Queue[str]) -> list[str]:
 def test_watching_needs_paths_that_can_be_read_again(project: Path, capsys: Captured) -> None:
     assert main(["--watch", "--files-from", "-"]) == 2
     assert "--watch reads no paths from the input" in capsys.readouterr().err
+    assert main(["nowhere", "--watch"]) == 2
+    assert "nowhere: no such file or folder" in capsys.readouterr().err
 
 
 def test_every_command_is_documented() -> None:

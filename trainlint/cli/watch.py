@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from trainlint import config
-from trainlint.check import files, scopes
+from trainlint.check import ABSENT, files, scopes
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import Said
 from trainlint.config import ConfigError
@@ -24,6 +24,9 @@ def watch(paths: tuple[str, ...], said: Said, run: Run) -> int:
     said = {name: values for name, values in said.items() if name != "watch"}
     if "-" in said.get("files-from", ()):
         raise UsageError("--watch reads no paths from the input: --files-from must name a file")
+    missing = next((path for path in paths if not os.path.exists(path)), None)
+    if missing is not None:
+        raise UsageError(f"{missing}: {ABSENT}")
     try:
         known: Mapping[str, object] | None = None
         while True:
