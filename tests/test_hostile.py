@@ -282,9 +282,9 @@ def written(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *words: str, form: str = "json") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "trainlint", "--output-format", "json", *words],
+        [sys.executable, "-m", "trainlint", "--output-format", form, *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
@@ -308,7 +308,7 @@ def test_it_ends_soon_and_says_what_it_found(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("form", ["full", "concise", "json"])
 def test_labels_that_no_terminal_takes_are_printed_in_every_form(tmp_path: Path, form: str) -> None:
     written(tmp_path, PROJECTS["number: odd words"])
-    ended = run(tmp_path, "--isolated", ".", "--output-format", form, "--show-unjudged")
+    ended = run(tmp_path, "--isolated", ".", "--show-unjudged", form=form)
     assert ended.returncode in {0, 1}, ended.stderr
     assert "\x1b" not in ended.stdout
     assert "\0" not in ended.stdout

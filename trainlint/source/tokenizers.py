@@ -94,7 +94,7 @@ def _after(state: Alias | Unknown | None, write: Write, checkpoint: str) -> Alia
 
 
 def _writes(world: World, tokenizer: str, near: str) -> Iterator[Write]:
-    for module in world.workspace.mentions("pad_token", near):
+    for module in _speaking_of(world, "pad_token", near):
         for node, receiver, value in () if module.is_test else _candidates(module):
             if _is(world, module, receiver, tokenizer):
                 meant, own = _meaning(world, module, node, value)
@@ -432,10 +432,16 @@ def _is_another(thing: Thing, tokenizer: str) -> bool:
 # Texts
 
 
+def _speaking_of(world: World, token: str, near: str) -> list[Module]:
+    """The modules that mention a token or its id."""
+    found = (*world.workspace.mentions(token, near), *world.workspace.mentions(f"{token}_id", near))
+    return sorted(dict.fromkeys(found), key=lambda module: module.path)
+
+
 def ended(world: World, tokenizer: str, near: str) -> tuple[Step, ...]:
     """The lines that put the end token of a tokenizer behind a text."""
     found: list[Step] = []
-    for module in world.workspace.mentions("eos_token", near):
+    for module in _speaking_of(world, "eos_token", near):
         if not module.is_test:
             found += _ended_by_hand(world, module, tokenizer)
             found += _ended_by_setting(world, module, tokenizer)

@@ -240,7 +240,8 @@ class Workspace:
     def _likely(self, wanted: bytes) -> Sequence[str]:
         """The files that hold each identifier of a text."""
         if len(self._files) < FEW_WORDS:
-            return self.files
+            whole = [_whole(each) for each in wanted.translate(SPACED).split()]
+            return [path for path in self.files if all(each.search(self._text(path)) for each in whole)]
         if self._words is None:
             self._words = self._indexed()
         places = [self._words.get(each, ()) for each in wanted.translate(SPACED).split()]
@@ -339,3 +340,8 @@ class Workspace:
     def number(self, *key: object) -> int:
         """A small number for a key, the same one each time: frames are told apart by it."""
         return self._names.setdefault(key, len(self._names) + 1)
+
+
+def _whole(identifier: bytes) -> re.Pattern[bytes]:
+    """An identifier that is no part of another one."""
+    return re.compile(rb"(?<![\w\x80-\xff])" + re.escape(identifier) + rb"(?![\w\x80-\xff])")

@@ -70,7 +70,9 @@ def learned(world: World, near: Module, name: str) -> tuple[Step, ...]:
 
 def _loggers(world: World, near: Module, name: str) -> list[list[Log]]:
     """What each class logs that logs this name; those of the file that asks alone, if it has any."""
-    modules = dict.fromkeys([near, *world.workspace.mentions("self.log", near.path)])
+    modules = dict.fromkeys(
+        each for word in ("self.log", "self.log_dict") for each in (near, *world.workspace.mentions(word, near.path))
+    )
     found = [logs for module in modules for logs in _by_class(module) if any(log.is_called(name) for log in logs)]
     return [logs for logs in found if logs[0].module is near] or found
 
