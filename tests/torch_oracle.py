@@ -142,7 +142,13 @@ def _divergence(given: dict[str, Any]) -> dict[str, Any]:
     first, target = given["input"].detach().exp(), given["target"].detach()
     second = target.exp() if given["log_target"] else target
     misfit = not (_is_distribution(first) and _is_distribution(second))
-    return {"width": first.size(-1), "ignored": None, "dropped": 0, "misfit": misfit, "same": first.allclose(second.to(first.dtype))}
+    return {
+        "width": first.size(-1),
+        "ignored": None,
+        "dropped": 0,
+        "misfit": misfit,
+        "same": first.allclose(second.to(first.dtype)),
+    }
 
 
 def _is_distribution(rows: torch.Tensor) -> bool:
