@@ -467,21 +467,15 @@ def _left_by_call(world: World, built: Built, name: str, call: ast.Call, frame: 
     assert isinstance(built.what, Class) and isinstance(call.func, ast.Attribute), "a call of the object's own method"
     inner = method(world, built.what, call.func.attr, built)
     key = ("left by", call, name)
-    if inner is None or inner.owner is None or inner.receiver is not built or key in world.asking:
+    if inner is None or inner.owner is None or inner.receiver is not built:
         return None
     if isinstance(inner.node, ast.Lambda) or f"{_first(inner.node)}.{name}" not in inner.owner.module.stored:
         return None
-    world.asking.add(key)
-    try:
-        return left(
-            world,
-            built,
-            name,
-            inner.owner,
-            entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call),
-        )
-    finally:
-        world.asking.discard(key)
+    with world.once(key) as is_free:
+        if not is_free:
+            return None
+        entry = entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call)
+        return left(world, built, name, inner.owner, entry)
 
 
 def left_between(world: World, found: Binding, node: ast.Attribute, frame: Frame) -> Thing | None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from trainlint.source.journal import Answers, Dependencies, File, Journal, Kind, Query
 from trainlint.source.notebook import Notebook, opened, parsed
+from trainlint.source.recall import Recall
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
 
@@ -64,6 +65,7 @@ class Workspace:
         self.asked_for: set[str] = set()
         self.journal = Journal()
         self.answers = Answers(self.journal)
+        self.recall = Recall()
 
     def data(self, path: str) -> bytes | Fault:
         """What a file holds; of a notebook, its code."""
