@@ -43,7 +43,6 @@ MOST_BENEATH = 6
 RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
 """What comes out of a file was put there by the code that wrote it: this code, on another path."""
 
-NOTHING_OPEN = 1 << 30
 CIRCULAR = "it is defined in terms of itself"
 
 
@@ -135,7 +134,10 @@ class World(ABC):
         self.budget, self.renews = budget or Budget(), budget is None
         self.memo: dict[tuple[object, int], Note] = {}
         self.running: dict[tuple[object, int], int] = {}
-        self.lowest = NOTHING_OPEN
+        self.open = 0
+        self.is_cut = False
+        self.passing: dict[tuple[object, int], tuple[Note, int]] = {}
+        self.until: dict[int, list[tuple[object, int]]] = {}
         self.narrow = False
         self.learns = False
         self.needed: dict[ast.AST, frozenset[str]] = {}
@@ -220,12 +222,15 @@ class World(ABC):
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
         """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves.
 
-        A value that was found while something beneath it was still open is not kept: who asks first must not matter.
+        A value that was found while something beneath it was still open is kept only as long as that is open: who
+        asks first must not matter.
         """
         key = (id(node), frame.number)
         known = self.memo.get(key)
         if known is not None:
             return self._again(known)
+        if key in self.passing:
+            return self._in_passing(key)
         depth = len(self.running)
         if self.renews and not depth:
             self.budget.left = MOST_STEPS
@@ -234,10 +239,10 @@ class World(ABC):
             self.sure = False
             if self._is_carried():
                 raise Impossible
-            self.lowest = min(self.lowest, self.running[key])
+            self.open |= 1 << self.running[key]
             return Unknown(CIRCULAR)
         if depth >= DEEPEST or self.budget.left < 0:
-            self.lowest, self.sure = -1, False
+            self.is_cut, self.sure = True, False
             return Unknown("it takes too many steps to settle")
         return self._settled(Note(key, node, 1), frame, lambda: self.expression(node, frame))  # type: ignore[no-any-return]
 
@@ -268,7 +273,8 @@ class World(ABC):
             known = self.memo.get(event.key)
             if known is None:
                 self.budget.left -= event.steps
-                is_open = event.key in self.running or inner >= DEEPEST or self.budget.left < 0
+                is_open = event.key in self.running or event.key in self.passing
+                is_open = is_open or inner >= DEEPEST or self.budget.left < 0
                 if (event.steps and is_open) or not self._plays(event, inner):
                     self.budget.left += event.steps
                     return False
@@ -289,10 +295,18 @@ class World(ABC):
             raise Impossible
         return note.value
 
+    def _in_passing(self, key: tuple[object, int]) -> Any:
+        """What was found a moment ago, and holds as long as what it met is open."""
+        note, met = self.passing[key]
+        self.workspace.journal.used(note.number)
+        self.open |= met
+        self.sure = False
+        return note.value
+
     def _worked_out(self, note: Note, place: Hashable, work: Callable[[], Any]) -> Any:
         depth, journal = len(self.running), self.workspace.journal
-        start, events, sure = len(journal), self.events, self.sure
-        self.events, self.sure = {}, True
+        start, events, sure, others = len(journal), self.events, self.sure, self.open
+        self.events, self.sure, self.open = {}, True, 0
         is_done = False
         if note.steps:
             self.running[note.key] = depth
@@ -305,13 +319,20 @@ class World(ABC):
         except RecursionError:
             if not note.steps:
                 raise
-            note.value, self.lowest, self.sure = Unknown("it takes too many steps to settle"), -1, False
+            note.value, self.is_cut, self.sure = Unknown("it takes too many steps to settle"), True, False
             is_done = True
         finally:
-            is_whole = (is_done or not note.is_possible) and (not note.steps or self.lowest >= depth)
+            met = self.open & ((1 << depth) - 1)
+            is_whole = (is_done or not note.is_possible) and (not note.steps or not (met or self.is_cut))
             if note.steps:
                 del self.running[note.key]
-                self.lowest = NOTHING_OPEN if is_whole or not depth else self.lowest
+                for key in self.until.pop(depth, ()):
+                    del self.passing[key]
+                if is_done and met and not self.is_cut:
+                    self.passing[note.key] = note, met
+                    self.until.setdefault(met.bit_length() - 1, []).append(note.key)
+                self.is_cut = self.is_cut and depth > 0
+            self.open = others | met
             if self.sure and is_whole:
                 note.rest_on(tuple(self.events.values()))
             self.events, self.sure = events, sure and note.events is not None
