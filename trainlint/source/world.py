@@ -8,6 +8,7 @@ together.
 from __future__ import annotations
 
 import ast
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -65,6 +66,11 @@ class Path:
 
     forks: dict[tuple[object, ...], Fork] = field(default_factory=dict)
     followed: bool = False
+
+    @property
+    def combinations(self) -> int:
+        """In how many ways its forks could be answered together."""
+        return math.prod(len(fork.answers) for fork in self.forks.values())
 
     def next(self) -> Path | None:
         """The path after this one: the last fork that has another answer takes it; None after the last path."""
