@@ -9,26 +9,25 @@ module here and a folder of the same name in ``linkers``.
 from __future__ import annotations
 
 from trainlint.source.sift import copies, distillation, effects, loop, precision, selection, targets, upcasts
+from trainlint.source.sift.kind import Words
 from trainlint.source.text import UTF_16, Fault, encoding
 
-KINDS = (
-    *targets.KINDS,
-    *upcasts.KINDS,
-    *copies.KINDS,
-    *selection.KINDS,
-    *precision.KINDS,
-    *distillation.KINDS,
-    *loop.KINDS,
-    *effects.KINDS,
-)
-"""One condition for each kind of site, the likeliest first."""
+FAMILIES = (targets, upcasts, copies, selection, precision, distillation, loop, effects)
+KINDS = sorted((kind for family in FAMILIES for kind in family.KINDS), key=lambda kind: kind.confirms is not None)
+"""Every kind of site, those first that words alone decide."""
 
 
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
+    return holds_site(Words(data))
+
+
+def holds_site(words: Words) -> bool:
+    """The same for a file whose words are known."""
+    data = words.data
     if data.startswith(UTF_16):
         return True
     declared = encoding(data)
     if declared != "utf-8" and not isinstance(declared, Fault):
-        data = data.decode(declared, errors="replace").encode(errors="replace")
-    return any(may_hold(data) for may_hold in KINDS)
+        words = Words(data.decode(declared, errors="replace").encode(errors="replace"))
+    return any(kind.may_be_in(words) for kind in KINDS)
