@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-_OF_NAMES: dict[bytes, bool] = {}
+_ABOUT: dict[bytes, tuple[bytes, bool, bool]] = {}
 
 
-def _is_of_name(part: bytes) -> bool:
-    """Whether some letters can be a part of an identifier."""
-    known = _OF_NAMES.get(part)
-    if known is None:
-        known = _OF_NAMES[part] = part.translate(SPACED) == part
-    return known
+def _about(part: bytes) -> tuple[bytes, bool, bool]:
+    """The identifier in some letters or a part of one, whether it is a whole one, and whether there is more to them."""
+    spaced = part.translate(SPACED)
+    core = max(spaced.split(), key=len, default=b"")
+    about = _ABOUT[part] = (core, bool(core) and b" %s " % core in spaced, core != part)
+    return about
 
 
 class Words:
@@ -55,15 +55,20 @@ class Words:
 
     def holds(self, parts: Iterable[bytes]) -> bool:
         """Whether it holds any of these."""
-        known, text = self._known, self.text
+        known = self._known
         for part in parts:
             found = known.get(part)
             if found is None:
-                # Most parts are, and are soon missed, so the table of those that are none is asked last.
-                found = known[part] = part in text or (not _is_of_name(part) and part in self.data)
+                found = known[part] = self._searched(part)
             if found:
                 return True
         return False
+
+    def _searched(self, part: bytes) -> bool:
+        core, is_whole, has_more = _ABOUT.get(part) or _about(part)
+        if core not in (self.names if is_whole else self.text):
+            return False
+        return not has_more or part in self.data
 
     def says(self, parts: Iterable[bytes]) -> bool:
         """Whether any of these, in lower case, is a part of an identifier in whatever case."""
