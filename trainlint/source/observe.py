@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from trainlint.facts import Fact, Facts
-from trainlint.source.sift import holds_site
-from trainlint.source.sift.kind import Words
+from trainlint.source.sift import relevant
 from trainlint.source.silencing import may_silence
 from trainlint.source.text import NOTEBOOK, Fault, read
 
@@ -79,13 +78,9 @@ def sifted(project: Project) -> Sifted:
     found, silencing = [], []
     for path in project.files:
         data = _searched(project, path)
-        if isinstance(data, Fault):
+        if isinstance(data, Fault) or relevant(data):
             found.append(path)
-            continue
-        words = Words(data)
-        if holds_site(words):
-            found.append(path)
-        if may_silence(words):
+        if not isinstance(data, Fault) and may_silence(data):
             silencing.append(path)
     return Sifted(tuple(found), tuple(silencing))
 

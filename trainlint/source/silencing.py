@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from trainlint.source.sift.kind import Words
+from trainlint.source.sift.kind import words_of
 
 NOQA = re.compile(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", re.IGNORECASE)
 """With a code or a name of ours; most are for other linters."""
@@ -14,6 +12,7 @@ NOQA = re.compile(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", re.IGNORECASE)
 SPELLINGS = (b"noqa", b"NOQA", b"NoQA")
 
 
-def may_silence(words: Words) -> bool:
-    """May the file of these words hold a comment of ours?"""
-    return words.has(b"trainlint") or (words.holds(SPELLINGS) and NOQA.search(words.data) is not None)
+def may_silence(data: bytes) -> bool:
+    """May this file hold a comment of ours?"""
+    words = words_of(data)
+    return words.has(b"trainlint") or (words.holds(SPELLINGS) and NOQA.search(data) is not None)

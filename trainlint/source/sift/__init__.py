@@ -9,7 +9,7 @@ module here and a folder of the same name in ``linkers``.
 from __future__ import annotations
 
 from trainlint.source.sift import copies, distillation, effects, loop, precision, selection, targets, upcasts
-from trainlint.source.sift.kind import Words
+from trainlint.source.sift.kind import words_of
 from trainlint.source.text import UTF_16, Fault, encoding
 
 FAMILIES = (targets, upcasts, copies, selection, precision, distillation, loop, effects)
@@ -19,15 +19,10 @@ KINDS = sorted((kind for family in FAMILIES for kind in family.KINDS), key=lambd
 
 def relevant(data: bytes) -> bool:
     """May this file hold a site?"""
-    return holds_site(Words(data))
-
-
-def holds_site(words: Words) -> bool:
-    """The same for a file whose words are known."""
-    data = words.data
     if data.startswith(UTF_16):
         return True
     declared = encoding(data)
     if declared != "utf-8" and not isinstance(declared, Fault):
-        words = Words(data.decode(declared, errors="replace").encode(errors="replace"))
+        data = data.decode(declared, errors="replace").encode(errors="replace")
+    words = words_of(data)
     return any(kind.may_be_in(words) for kind in KINDS)

@@ -78,6 +78,16 @@ class Words:
         return any(part in text for part in parts)
 
 
+_latest: list[Words] = []
+
+
+def words_of(data: bytes) -> Words:
+    """The words of a file; those of the latest one are kept, since several ask for them."""
+    if not _latest or _latest[0].data is not data:
+        _latest[:] = [Words(data)]
+    return _latest[0]
+
+
 class Kind:
     """One kind of site: a file that has one holds, of each of these groups, a name (of a set) or letters (of others),
     and then this must be so.
@@ -92,7 +102,7 @@ class Kind:
 
     def __call__(self, data: bytes) -> bool:
         """Whether these bytes may hold such a site."""
-        return self.may_be_in(Words(data))
+        return self.may_be_in(words_of(data))
 
     def may_be_in(self, words: Words) -> bool:
         """The same for a file of which more is asked."""
