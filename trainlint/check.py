@@ -117,7 +117,7 @@ class Scope:
     """One project, the settings that hold for it, the paths in it that were asked for, and which part of it is told.
 
     ``left_out`` are paths that were asked for and that the settings exclude all the same, ``layers`` what the settings
-    are made of.
+    are made of. ``here`` says that nothing is judged but what stands in the files that were asked for.
     """
 
     root: str
@@ -126,6 +126,7 @@ class Scope:
     shard: Shard = Shard()
     left_out: tuple[str, ...] = ()
     layers: tuple[config.Layer, ...] = ()
+    here: bool = False
 
     def holds(self, path: str) -> bool:
         """Whether a path was asked for."""
@@ -178,15 +179,48 @@ def check(request: Request) -> Report:
         ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
         PackError: the installed rule packs cannot be used.
     """
-    asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
-    missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}
-    start = Report(
-        judged={kind: Tally() for kind in JUDGED},
-        skipped=dict.fromkeys(missing.values(), ABSENT),
-        faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
-    )
-    there = [absolute for path, absolute in asked.items() if path not in missing]
-    return reduce(_joined, (_checked(scope, request) for scope in scopes(request, there)), start)
+    return Session(request).report()
+
+
+class Session:
+    """One request, kept open between looks: what changed since the last look is judged again, nothing else."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._texts = dict(request.texts)
+
+    def change(self, path: str, data: bytes | None) -> None:
+        """A file holds these bytes now, whatever the disk says; with None it is as the disk says, looked at anew.
+
+        The path is absolute. A file whose change nobody tells may be known as it was.
+        """
+        if data is None:
+            self._texts.pop(path, None)
+        else:
+            self._texts[path] = data
+
+    def report(self, paths: Sequence[str] | None = None, *, here: bool = False) -> Report:
+        """What ``check`` says of these paths, or of those of the request, with all changes as its texts.
+
+        With ``here``, sites that stand in these files are judged and no others: what lies elsewhere and only has its
+        evidence here is not told.
+
+        Raises:
+            ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
+            PackError: the installed rule packs cannot be used.
+        """
+        wanted = self._request.paths if paths is None else tuple(paths)
+        request = replace(self._request, paths=wanted, texts=dict(self._texts))
+        asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
+        missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}
+        start = Report(
+            judged={kind: Tally() for kind in JUDGED},
+            skipped=dict.fromkeys(missing.values(), ABSENT),
+            faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
+        )
+        there = [absolute for path, absolute in asked.items() if path not in missing]
+        known = (replace(scope, here=here) for scope in scopes(request, there))
+        return reduce(_joined, (_checked(scope, request) for scope in known), start)
 
 
 def judge(
@@ -309,7 +343,8 @@ def seen(scope: Scope, request: Request) -> Seen:
     project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     within = sifted(project) if files.asked else Sifted((), ())
-    wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.asked)})
+    sites = filter(scope.holds, within.sites) if scope.here else within.sites
+    wanted = sorted({*sites, *(path for path in files.asked if path in scope.asked)})
     facts = observe(project, wanted, request.jobs, request.tell) if wanted else Facts(())
     checked = tuple(path for path in files.asked if scope.tells(path))
     silencing = tuple(path for path in within.silencing if path in set(checked))
