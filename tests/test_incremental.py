@@ -52,7 +52,8 @@ class Head(nn.Module):
     "other.py": b"import train\n\n\ndef widen(model, layer):\n    model.last = layer\n",
 }
 LINES = (
-    b"CODES = 9\n", b"PAD = 64\n", b"from sizes import *\n", b"def f(:\n", b"head = Head(9)\n", b"# trainlint: ignore\n",
+    b"CODES = 9\n", b"PAD = 64\n", b"from sizes import *\n", b"def f(:\n", b"head = Head(9)\n",
+    b"# trainlint: ignore\n",
     b"model.last = None\n", b"import train\n", b"\n", b"criterion(head(1), 2)  # noqa: TL101\n", b"exec('x')\n",
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, reduce
 
 from trainlint import baseline, config
 from trainlint.config import Settings
@@ -196,6 +196,8 @@ class Session:
         self._observers: dict[tuple[object, ...], Observer] = {}
         self._scopes: dict[tuple[str, ...], tuple[Scope, ...]] = {}
         self._files: dict[tuple[object, ...], Files] = {}
+        self._written: dict[str, Text] = {}
+        self._rules: Callable[[], Mapping[str, Rule]] = cache(_installed)
 
     def change(self, path: str, data: bytes | None) -> None:
         """A file holds these bytes now, whatever the disk says; with None it is as the disk says, looked at anew.
@@ -207,6 +209,7 @@ class Session:
             self._texts[path] = data
         if data is None or before is None:
             self._look_anew(path)
+        self._written.pop(path, None)
         for changed in self._changed.values():
             changed.add(path)
 
@@ -240,7 +243,16 @@ class Session:
         if there not in self._scopes:
             self._scopes[there] = tuple(scopes(request, there))
         known = (replace(scope, here=here) for scope in self._scopes[there])
-        return reduce(_joined, (_checked(scope, request, self._seen(scope, request)) for scope in known), start)
+        return reduce(_joined, (self._checked(scope, request) for scope in known), start)
+
+    def _checked(self, scope: Scope, request: Request) -> Report:
+        seen = self._seen(scope, request)
+        return _checked(scope, request, seen, list(rules_for(seen, scope.settings, self._rules)), self._text)
+
+    def _text(self, path: str) -> Text:
+        if path not in self._written:
+            self._written[path] = text_of(path, self._texts)
+        return self._written[path]
 
     def _seen(self, scope: Scope, request: Request) -> Seen:
         """The project of a scope, as it is now."""
@@ -416,9 +428,9 @@ def seen(scope: Scope, request: Request, files: Files | None = None, observer: O
     return Seen(observer.project, checked, files.skipped, facts, silencing)
 
 
-def _checked(scope: Scope, request: Request, known: Seen) -> Report:
-    rules = list(rules_for(known, scope.settings))
-    text = cache(partial(text_of, texts=request.texts))
+def _checked(
+    scope: Scope, request: Request, known: Seen, rules: Sequence[Rule], text: Callable[[str], Text]
+) -> Report:
     report = judge(known.facts, rules, scope, text, known.silencing)
     if scope.settings.baseline:
         report = _compared(report, known, rules, scope, text)
@@ -474,10 +486,16 @@ def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
     return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
 
 
-def rules_for(seen: Seen, settings: Settings) -> Iterable[Rule]:
-    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
+def _installed() -> Mapping[str, Rule]:
     from trainlint.rule import installed
 
+    return installed()
+
+
+def rules_for(
+    seen: Seen, settings: Settings, installed: Callable[[], Mapping[str, Rule]] = _installed
+) -> Iterable[Rule]:
+    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
     named = any(selection != Selection() for selection in settings.selections)
     there = len(seen.facts) or seen.silencing
     if not (there or named or settings.severity or settings.per_file_ignores or settings.baseline):
