@@ -23,14 +23,23 @@ from trainlint.rule import Rule
 from trainlint.source import Observer, read
 from trainlint.source.stamps import Ledger, Seen, Stamp, stamp
 
-SPEAKING = (
+JUDGING = (
     *(f"trainlint.facts.{name}" for name in (
         "fact", "copies", "distillation", "effects", "loop", "precision", "runs", "selection", "targets", "tool",
     )),
-    "trainlint.value", "trainlint.span", "trainlint.finding", "trainlint.identity", "trainlint.report",
-    "trainlint.source.journal", "trainlint.source.verdicts",
+    "trainlint.value", "trainlint.span", "trainlint.source.journal", "trainlint.source.verdicts",
 )  # fmt: skip
-"""The modules whose data may be kept."""
+"""The modules of whose data verdicts are made."""
+
+REPORTING = (
+    "trainlint.report",
+    "trainlint.finding",
+    "trainlint.identity",
+    "trainlint.facts.fact",
+    "trainlint.value",
+    "trainlint.span",
+)
+"""The modules of whose data a report is made."""
 
 
 LinesOf = Callable[[str], Mapping[int | None, Sequence[str]]]
@@ -63,7 +72,7 @@ class Keep:
         if found is None or found[0] != self._files or any(self._is_other(*each) for each in found[1].items()):
             return None
         _, seen, (packs, paths, plain) = found
-        report = _decoded(plain)
+        report = _decoded(plain, REPORTING)
         if self._renewed:
             self._write(self._report, packs, ({**seen, **self._renewed}, (packs, paths, plain)))
         return replace(report, lines=Lines(paths, self._lines)) if isinstance(report, Report) else None
@@ -74,7 +83,7 @@ class Keep:
         if found is None:
             return
         files, seen, (sifted, plain, tables) = found
-        units = None if plain is None else _decoded(plain)
+        units = None if plain is None else _decoded(plain, JUDGING)
         if plain is not None and not isinstance(units, dict):
             return
         others = {path for path, each in seen.items() if self._is_other(path, each)}
@@ -136,10 +145,10 @@ class Lines(Mapping[str, Mapping[int | None, Sequence[str]]]):
         return len(self._paths)
 
 
-def _decoded(plain: object) -> object:
+def _decoded(plain: object, modules: Sequence[str]) -> object:
     """What was encoded; None where that was another version's, or nothing of the kind."""
     try:
-        return decoded(plain, classes_of(map(import_module, SPEAKING)))
+        return decoded(plain, classes_of(map(import_module, modules)))
     except NotPlain:
         return None
 

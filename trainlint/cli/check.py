@@ -85,14 +85,16 @@ def requested(paths: tuple[str, ...], said: Said, given: tuple[Layer, ...], src:
     wanted = (src or (".",)) if everything else named
     folder = os.getcwd()
     return Request(
-        wanted, folder, given, "isolated" in said, jobs(said), shard=_shard(said), cache=kept_in(said, folder)
+        wanted, folder, given, "isolated" in said, jobs(said), shard=_shard(said), cache=_cache(said, folder)
     )
+
+
+def _cache(said: Said, folder: str) -> str:
+    return "" if "no-cache" in said else kept_in(said, folder)
 
 
 def kept_in(said: Said, folder: str) -> str:
     """The folder in which results are kept from one run to the next; nothing where none are."""
-    if "no-cache" in said:
-        return ""
     return os.path.abspath(os.path.join(folder, said["cache-dir"][-1])) if "cache-dir" in said else users_folder()
 
 
