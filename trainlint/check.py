@@ -13,7 +13,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, reduce
+from typing import TypeVar
 
 from trainlint import baseline, config
 from trainlint.config import Settings
@@ -46,7 +47,7 @@ from trainlint.lint import lint
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
-from trainlint.source import Project, cells_in, definitions, foreign, is_test, observe, read, sifted
+from trainlint.source import Observer, Project, cells_in, definitions, foreign, is_test, read
 from trainlint.source.find import excluded, find
 from trainlint.source.observe import Sifted
 from trainlint.source.text import NOTEBOOK, Fault
@@ -54,7 +55,10 @@ from trainlint.span import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from trainlint.keep import Keep
     from trainlint.suppress import Ran
+
+V = TypeVar("V")
 
 ABSENT = "no such file or folder"
 LEFT_OUT = "the settings leave it out, and force-exclude holds"
@@ -100,6 +104,7 @@ class Request:
 
     ``isolated`` ignores the settings beside the code. ``folder`` is the working directory. ``texts`` are the bytes that
     files are taken to hold, whatever they hold on the disk. ``tell`` is told how many of how many files are observed.
+    ``cache`` is the folder in which results are kept from one run to the next; without one, none are.
     """
 
     paths: tuple[str, ...]
@@ -110,6 +115,7 @@ class Request:
     texts: Mapping[str, bytes] = field(default_factory=dict)
     shard: Shard = Shard()
     tell: Callable[[int, int], None] | None = None
+    cache: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,7 @@ class Scope:
     """One project, the settings that hold for it, the paths in it that were asked for, and which part of it is told.
 
     ``left_out`` are paths that were asked for and that the settings exclude all the same, ``layers`` what the settings
-    are made of.
+    are made of. ``here`` says that nothing is judged but what stands in the files that were asked for.
     """
 
     root: str
@@ -126,10 +132,15 @@ class Scope:
     shard: Shard = Shard()
     left_out: tuple[str, ...] = ()
     layers: tuple[config.Layer, ...] = ()
+    here: bool = False
 
     def holds(self, path: str) -> bool:
         """Whether a path was asked for."""
         return any(path == asked or path.startswith(os.path.join(asked, "")) for asked in self.asked)
+
+    def is_over(self, path: str) -> bool:
+        """Whether a path lies in the project."""
+        return self.holds(path) or path.startswith(os.path.join(self.root, ""))
 
     def tells(self, path: str) -> bool:
         """Whether what stands in a file belongs to the part that is told."""
@@ -178,15 +189,129 @@ def check(request: Request) -> Report:
         ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
         PackError: the installed rule packs cannot be used.
     """
-    asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
-    missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}
-    start = Report(
-        judged={kind: Tally() for kind in JUDGED},
-        skipped=dict.fromkeys(missing.values(), ABSENT),
-        faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
-    )
-    there = [absolute for path, absolute in asked.items() if path not in missing]
-    return reduce(_joined, (_checked(scope, request) for scope in scopes(request, there)), start)
+    return Session(request).report()
+
+
+class Session:
+    """One request, kept open between looks: what changed since the last look is judged again, nothing else."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._texts = dict(request.texts)
+        self._changed: dict[tuple[object, ...], set[str]] = {}
+        self._observers: dict[tuple[object, ...], Observer] = {}
+        self._scopes: dict[tuple[str, ...], tuple[Scope, ...]] = {}
+        self._files: dict[tuple[object, ...], Files] = {}
+        self._written: dict[str, Text] = {}
+        self._rules: Callable[[], Mapping[str, Rule]] = cache(_installed)
+
+    def change(self, path: str, data: bytes | None) -> None:
+        """A file holds these bytes now, whatever the disk says; with None it is as the disk says, looked at anew.
+
+        The path is absolute. A file whose change nobody tells may be known as it was.
+        """
+        before = self._texts.pop(path, None)
+        if data is not None:
+            self._texts[path] = data
+        if data is None or before is None:
+            self._look_anew(path)
+        self._written.pop(path, None)
+        for changed in self._changed.values():
+            changed.add(path)
+
+    def _look_anew(self, path: str) -> None:
+        """Forget the settings and the lists of files, unless a file that was known is still one."""
+        known = all(path in files.every for files in self._files.values())
+        if not (known and path.endswith(".py") and (path in self._texts or os.path.isfile(path))):
+            self._scopes.clear()
+            self._files.clear()
+
+    def report(self, paths: Sequence[str] | None = None, *, here: bool = False) -> Report:
+        """What ``check`` says of these paths, or of those of the request, with all changes as its texts.
+
+        With ``here``, sites that stand in these files are judged and no others: what lies elsewhere and only has its
+        evidence here is not told.
+
+        Raises:
+            ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
+            PackError: the installed rule packs cannot be used.
+        """
+        wanted = self._request.paths if paths is None else tuple(paths)
+        request = replace(self._request, paths=wanted, texts=self._texts)
+        asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
+        missing = {path: absolute for path, absolute in asked.items() if not _is_there(absolute, request)}
+        start = Report(
+            judged={kind: Tally() for kind in JUDGED},
+            skipped=dict.fromkeys(missing.values(), ABSENT),
+            faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
+        )
+        there = tuple(absolute for path, absolute in asked.items() if path not in missing)
+        if there not in self._scopes:
+            self._scopes[there] = tuple(scopes(request, there))
+        known = (replace(scope, here=here) for scope in self._scopes[there])
+        return reduce(_joined, (self._checked(scope, request) for scope in known), start)
+
+    def _checked(self, scope: Scope, request: Request) -> Report:
+        files = self._files_of(scope, request)
+        keep = self._keep(scope, request, files)
+        report = keep.report() if keep else None
+        if report is None:
+            observer = self._observer(scope, files.every, request, keep)
+            known = seen(scope, request, files, observer)
+            rules = list(rules_for(known, scope.settings, self._rules))
+            report = _checked(scope, request, known, rules, self._text)
+            if keep:
+                keep.write(report, observer, rules)
+        return report
+
+    def _keep(self, scope: Scope, request: Request, files: Files) -> Keep | None:
+        """What earlier runs left for this one; nothing where it is to be judged what no disk holds."""
+        known = _whose(scope) in self._observers
+        if not request.cache or known or self._texts or scope.here or scope.is_over(request.cache):
+            return None
+        from trainlint.keep import Keep
+
+        settings = scope.settings
+        skipped = [(path, why, os.access(path, os.R_OK)) for path, why in files.skipped.items()]
+        baseline = settings.baseline and read(settings.baseline)
+        told = replace(scope, layers=(), settings=replace(settings, output_format=()))
+        wanted = (request.paths, request.folder, told, files.asked, skipped, baseline)
+        deciding = (settings.src, settings.values)
+        return Keep(request.cache, scope.root, files.every, deciding, wanted, lambda path: self._text(path).lines)
+
+    def _text(self, path: str) -> Text:
+        if path not in self._written:
+            self._written[path] = text_of(path, self._texts)
+        return self._written[path]
+
+    def _files_of(self, scope: Scope, request: Request) -> Files:
+        """What ``files_of`` says, one walk for all that lies in a project."""
+        whole = self._walked(replace(scope, asked=(scope.root,), left_out=()), request)
+        if not scope.asked or not all(path == scope.root or path in whole.every for path in scope.asked):
+            return self._walked(scope, request)
+        skipped = {path: why for path, why in whole.skipped.items() if scope.holds(path)}
+        out = {path: LEFT_OUT for path in scope.left_out if scope.tells(path)}
+        return Files(whole.every, tuple(filter(scope.holds, whole.every)), {**skipped, **out})
+
+    def _walked(self, scope: Scope, request: Request) -> Files:
+        key = (scope.root, scope.asked, scope.settings.exclude, scope.left_out)
+        if key not in self._files:
+            self._files[key] = files_of(scope, request.texts)
+        return self._files[key]
+
+    def _observer(self, scope: Scope, files: tuple[str, ...], request: Request, keep: Keep | None) -> Observer:
+        """Who observes the project of a scope, told of all that changed."""
+        settings = scope.settings
+        project = Project(scope.root, files, settings.src, settings.values, request.texts)
+        key = _whose(scope)
+        if key not in self._observers:
+            self._observers[key] = Observer(project, keep.ledger if keep else None)
+            if keep:
+                keep.restore(self._observers[key])
+        elif self._changed[key] or files != self._observers[key].project.files:
+            self._observers[key].change(project, self._changed[key])
+        self._changed[key] = set()
+        return self._observers[key]
 
 
 def judge(
@@ -287,12 +412,21 @@ def _is_top(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS)
 
 
-def files_of(scope: Scope) -> Files:
-    """Find the files of a project, all of them, and say which of them are to be told of."""
-    others = (path for path in scope.asked if path != scope.root)
+def _is_there(path: str, request: Request) -> bool:
+    """Whether there is something to check: on the disk, or in the request alone, as an editor holds a new file."""
+    return path in request.texts or os.path.exists(path)
+
+
+def files_of(scope: Scope, texts: Iterable[str] = ()) -> Files:
+    """Find the files of a project, all of them, and say which of them are to be told of.
+
+    Of ``texts``, those that are not on the disk are files too.
+    """
+    unsaved = {path for path in texts if scope.is_over(path) and not os.path.exists(path)}
+    others = (path for path in scope.asked if path != scope.root and path not in unsaved)
     found = find([scope.root, *others] if scope.asked else [], scope.settings.exclude)
     languages = foreign(found.files)
-    every = tuple(path for path in found.files if path not in languages)
+    every = tuple(sorted(unsaved.union(found.files).difference(languages)))
     skipped = {
         **{each.path: each.reason for each in found.skipped if scope.holds(each.path)},
         **_foreign(languages, scope),
@@ -302,24 +436,26 @@ def files_of(scope: Scope) -> Files:
     return Files(every, tuple(path for path in every if scope.holds(path)), told)
 
 
-def seen(scope: Scope, request: Request) -> Seen:
-    """Find and observe the project of a scope, whole."""
-    files = files_of(scope)
+def seen(scope: Scope, request: Request, files: Files | None = None, observer: Observer | None = None) -> Seen:
+    """Find and observe the project of a scope, whole, or as far as it stands here.
+
+    ``files`` and ``observer`` are those of an earlier look.
+    """
+    files = files or files_of(scope, request.texts)
     settings = scope.settings
     project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
+    observer = observer or Observer(project)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
-    within = sifted(project) if files.asked else Sifted((), ())
+    looked_at = files.asked if scope.here else files.every
+    within = observer.sifted(looked_at) if files.asked else Sifted((), ())
     wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.asked)})
-    facts = observe(project, wanted, request.jobs, request.tell) if wanted else Facts(())
+    facts = observer.observe(wanted, request.jobs, request.tell) if wanted else Facts(())
     checked = tuple(path for path in files.asked if scope.tells(path))
     silencing = tuple(path for path in within.silencing if path in set(checked))
-    return Seen(project, checked, files.skipped, facts, silencing)
+    return Seen(observer.project, checked, files.skipped, facts, silencing)
 
 
-def _checked(scope: Scope, request: Request) -> Report:
-    known = seen(scope, request)
-    rules = list(rules_for(known, scope.settings))
-    text = cache(partial(text_of, texts=request.texts))
+def _checked(scope: Scope, request: Request, known: Seen, rules: Sequence[Rule], text: Callable[[str], Text]) -> Report:
     report = judge(known.facts, rules, scope, text, known.silencing)
     if scope.settings.baseline:
         report = _compared(report, known, rules, scope, text)
@@ -375,10 +511,16 @@ def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
     return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
 
 
-def rules_for(seen: Seen, settings: Settings) -> Iterable[Rule]:
-    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
+def _installed() -> Mapping[str, Rule]:
     from trainlint.rule import installed
 
+    return installed()
+
+
+def rules_for(
+    seen: Seen, settings: Settings, installed: Callable[[], Mapping[str, Rule]] = _installed
+) -> Iterable[Rule]:
+    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
     named = any(selection != Selection() for selection in settings.selections)
     there = len(seen.facts) or seen.silencing
     if not (there or named or settings.severity or settings.per_file_ignores or settings.baseline):
@@ -554,6 +696,11 @@ def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: 
     )
 
 
+def _whose(scope: Scope) -> tuple[object, ...]:
+    """What all that look at a project in the same way have in common."""
+    return scope.root, scope.settings.src, tuple(scope.settings.values.items())
+
+
 def _joined(first: Report, second: Report) -> Report:
     findings = sorted((*first.findings, *second.findings), key=lambda each: (each.where, each.code, each.message))
     return Report(
@@ -571,5 +718,10 @@ def _joined(first: Report, second: Report) -> Report:
         identities={**first.identities, **second.identities},
         baselined=(*first.baselined, *second.baselined),
         stale=(*first.stale, *second.stale),
-        lines={**first.lines, **second.lines},
+        lines=_either(first.lines, second.lines),
     )
+
+
+def _either(first: Mapping[str, V], second: Mapping[str, V]) -> Mapping[str, V]:
+    """Both tables as one; one that is alone is left as it is, for it may still be unread."""
+    return {**first, **second} if first and second else first or second
