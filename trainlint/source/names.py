@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source.summary import Module, bound, dotted
@@ -149,6 +150,7 @@ def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
         yield case.body
 
 
+@lru_cache(4096)
 def prefixes(name: str) -> tuple[str, ...]:
     """``a.b.c``, ``a.b`` and ``a``."""
     parts = name.split(".")
@@ -177,18 +179,29 @@ def final(world: World, name: str, body: Sequence[ast.stmt], frame: Frame) -> Bi
 
 def _before(world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST, frame: Frame) -> Binding | None:
     """What is bound between the start of the parent and this child of it."""
-    for field in BLOCKS:
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and isinstance(node, ast.stmt | ast.ExceptHandler) and node in block:
-            return _in_block(world, wanted, node, parent, field, frame)
-    return None
+    if not isinstance(node, ast.stmt | ast.ExceptHandler):
+        return None
+    field, place = _place(frame.module, node, parent)
+    return _in_block(world, wanted, place, parent, field, frame) if field else None
+
+
+def _place(module: Module, node: ast.AST, parent: ast.AST) -> tuple[str, int]:
+    """In which block of its parent a statement stands, and where there; no block's name where it is in none."""
+    known = module.kept.get(("place", node))
+    if not isinstance(known, tuple):
+        for field in BLOCKS:
+            block = getattr(parent, field, None)
+            for place, each in enumerate(block if isinstance(block, list) else ()):
+                module.kept["place", each] = field, place
+        known = module.kept.setdefault(("place", node), ("", 0))
+    return known  # type: ignore[return-value]
 
 
 def _in_block(
-    world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST, field: str, frame: Frame
+    world: World, wanted: Sequence[str], place: int, parent: ast.AST, field: str, frame: Frame
 ) -> Binding | None:
     block = getattr(parent, field)
-    found = _last_before(world, wanted, block, block.index(node), frame) if field != "handlers" else None
+    found = _last_before(world, wanted, block, place, frame) if field != "handlers" else None
     if found:
         return found
     match parent:
@@ -281,7 +294,8 @@ def _last_before(
 ) -> Binding | None:
     """The last definition among the first statements of a block, ``end`` in number."""
     binding = _index(frame.module, block)
-    for place in sorted({place for name in wanted for place in binding.get(name, ()) if place < end}, reverse=True):
+    places = {place for name in wanted if name in binding for place in binding[name] if place < end}
+    for place in sorted(places, reverse=True) if len(places) > 1 else places:
         found = _inside(world, wanted, block[place], frame)
         if found:
             return found

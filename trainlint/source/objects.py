@@ -220,6 +220,14 @@ def is_record(world: World, cls: Class) -> bool:
 
 def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
     """The fields of a record in the order of its constructor, bases first."""
+    key = ("fields", cls.node)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, dict):
+        known = world.workspace.answers[key] = _fields(world, cls)
+    return known
+
+
+def _fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
     found: dict[str, tuple[ast.AnnAssign, Class]] = {}
     for each in reversed([each for each in lineage(world, cls) if isinstance(each, Class)]):
         for node in each.node.body:
@@ -485,8 +493,8 @@ def _writing(world: World, cls: Class, name: str) -> frozenset[str]:
     known = world.workspace.answers.get(key)
     if not isinstance(known, frozenset):
         owners = [each for each in lineage(world, cls) if isinstance(each, Class)]
-        every = [(owner.module, node) for owner in owners for node in methods(owner).values()]
-        writing = {node.name for module, node in every if f"{_first(node)}.{name}" in _last_write(module, node)}
+        writing = {node.name for owner in owners for node in _writers(owner).get(name, ())}
+        every = ((owner.module, node) for owner in owners for node in methods(owner).values() if writing)
         calling = {node.name: {_called(call) for call in own_calls(module, node)} for module, node in every}
         more = writing
         while more:
@@ -494,6 +502,21 @@ def _writing(world: World, cls: Class, name: str) -> frozenset[str]:
             writing |= more
         known = world.workspace.answers[key] = frozenset(writing)
     return known
+
+
+def _writers(cls: Class) -> Mapping[str, list[FunctionDef]]:
+    """For each attribute of the object the methods in the body of a class that write it."""
+    known = cls.module.kept.get(("writers", cls.node))
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[FunctionDef]] = {}
+    for node in methods(cls).values():
+        receiver = f"{_first(node)}."
+        for path in _last_write(cls.module, node) if node.args.args else ():
+            if path.startswith(receiver):
+                found.setdefault(path[len(receiver) :], []).append(node)
+    cls.module.kept["writers", cls.node] = found
+    return found
 
 
 def _called(call: ast.Call) -> str:
@@ -533,14 +556,10 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
     for owner in lineage(world, built.what):
-        if isinstance(owner, External) or name not in owner.module.attributes:
-            continue
-        for node in methods(owner).values():
-            if node.name == "__init__" or not node.args.args:
+        for node in _writers(owner).get(name, ()) if isinstance(owner, Class) else ():
+            if node.name == "__init__":
                 continue
-            path = f"{node.args.args[0].arg}.{name}"
-            if path not in _last_write(owner.module, node):
-                continue
+            path = f"{_first(node)}.{name}"
             frame = entered(world, node, owner, built, None, node)
             found = final(world, path, node.body, frame)
             if found and found.name == path and isinstance(found.node, ast.stmt):

@@ -56,6 +56,7 @@ class Workspace:
         self._bytes: dict[str, bytes | Fault] = {}
         self._notebooks: dict[str, Notebook] = {}
         self._modules: dict[str, Module | Fault] = {}
+        self._stars: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._asking: dict[str, list[Query]] = {}
         self._search = Search(files, self._text)
@@ -325,10 +326,17 @@ class Workspace:
         listed = LISTED.findall(data) if data.count(b"__all__") == 1 else []
         return not listed or re.search(rb"[\"']" + re.escape(name.encode()) + rb"[\"']", listed[0]) is not None
 
+    def _stars_of(self, path: str) -> list[tuple[bytes, bytes]]:
+        data = self._text(path)
+        known = self._stars.get(path)
+        if known is None or known[0] is not data:
+            known = self._stars[path] = data, STARS.findall(data)
+        return known[1]
+
     def _starred(self, path: str) -> Iterator[str]:
         """The files that a file imports whole."""
         package = self._name(path) if path.endswith("__init__.py") else self._name(path).rpartition(".")[0]
-        for dots, rest in STARS.findall(self._text(path)):
+        for dots, rest in self._stars_of(path):
             name = absolute(package, len(dots), rest.decode(errors="replace"))
             yield from list(self._places(name, os.path.dirname(path)))[:1]
 
