@@ -5,7 +5,6 @@ It starts at the sites of interest and evaluates backwards what each needs, once
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,6 +32,9 @@ from trainlint.value import Integer, Unknown
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
 MOST_ANSWERS = 12
 """A fork beneath which there are as many paths as this is not settled before the others."""
+
+MOST_COMBINATIONS = 1024
+"""Answers to the forks of a first path, all combined, beyond which its site is given up: few of such are followed whole."""
 
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
@@ -216,7 +218,7 @@ def _followed(
         for fact in facts:
             each = replace(fact, branch=path.steps("branch"))
             followed.found[type(fact)].setdefault(replace(fact, context=()), each)
-        if budget.left < 0:
+        if budget.left < 0 or (len(followed.paths) == 1 and path.combinations > MOST_COMBINATIONS):
             break
     followed.is_whole = last.next() is None
     return followed
@@ -250,7 +252,7 @@ def _settled(
     budget, first = Budget(steps), Path()
     known = Evaluator(workspace, first, budget)
     base = _result(known, run)
-    if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= most:
+    if not base or first.combinations <= most:
         return {}
     settled: dict[tuple[object, ...], int] = {}
     for key, fork in reversed(first.forks.items()):
