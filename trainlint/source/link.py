@@ -6,7 +6,7 @@ It starts at the sites of interest and evaluates backwards what each needs, once
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -71,7 +71,7 @@ def judgements(workspace: Workspace, files: Iterable[str]) -> Iterator[Judged]:
     for path in files:
         opened = judged_alone(workspace, path)
         yield opened
-        for chosen in choices(workspace, path, LINKERS):
+        for chosen in choices(workspace, path, doings()):
             yield Judged(path, None, (), chosen.stretch)
             for place, site in chosen.sites.items():
                 if place not in done:
@@ -89,11 +89,16 @@ def judged_alone(workspace: Workspace, path: str) -> Judged:
     return Judged(path, None, faults, (start, len(workspace.journal)))
 
 
-def choices(workspace: Workspace, path: str, linkers: Iterable[Linker]) -> Iterator[Chosen]:
-    """The places of a file that each of these linkers looks at; none of a file that cannot be read, or of a test."""
+def doings() -> tuple[str, ...]:
+    """What the linkers do, in words, each by its own, in their order."""
+    return tuple(linker.doing for linker in LINKERS)
+
+
+def choices(workspace: Workspace, path: str, wanted: Collection[str]) -> Iterator[Chosen]:
+    """The places of a file that the linkers look at which do this; none of a file that cannot be read, or of a test."""
     module = workspace.module(path)
     if isinstance(module, Module) and not module.is_test:
-        for linker in linkers:
+        for linker in (each for each in LINKERS if each.doing in wanted):
             start = len(workspace.journal)
             workspace.module(path)
             every = linker.sites(Evaluator(workspace, Path(), None), module)
