@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 from trainlint.check import JUDGED, Request, judge, rules_for, scopes, seen, text_of
 from trainlint.facts import Fact, Facts, Unreadable
@@ -76,7 +76,8 @@ def resolve(asked: Place, request: Request) -> Resolution:
         scope = replace(scope, asked=(scope.root,))
     known = seen(scope, request)
     whole = replace(scope, asked=(scope.root, *scope.asked))
-    report = judge(known.facts, rules_for(known, scope.settings), whole, cache(text_of))
+    text = cache(partial(text_of, texts=request.texts))
+    report = judge(known.facts, rules_for(known, scope.settings), whole, text)
     faults = (fact for fact in known.facts.of(Unreadable) if Place(asked.path).holds(fact.call))
     sites = sites_of(known.facts, (*report.findings, *report.suppressed))
     found = tuple(site for site in sites if any(asked.holds(span) for span in spans_of(site)))

@@ -207,9 +207,18 @@ CONFIG = Command(
     "trainlint.cli.config",
 )
 
+SERVER = Command(
+    "server",
+    "Serve an editor through the language server protocol on the standard streams. Needs pygls.",
+    "",
+    "",
+    (Option("stdio", "What is served anyway; editors say it."),),
+    "trainlint.server",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, SERVER, VERSION)}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
