@@ -109,3 +109,21 @@ def test_settings_are_read_again_when_their_change_is_told(project: Path) -> Non
 def test_a_path_that_is_not_there_is_a_fault(project: Path) -> None:
     session = Session(request(project))
     assert session.report([str(project / "nope.py")]).exit_code == 2
+
+
+def test_a_file_that_only_the_session_holds_is_a_file(project: Path) -> None:
+    session, new = Session(request(project)), str(project / "new.py")
+    session.change(new, HEAD)
+    assert places(session.report([new])) == places(session.report([new], here=True)) == ["new.py"]
+    assert places(session.report()) == ["first.py", "new.py", "second.py"]
+    session.change(new, None)
+    assert places(session.report()) == ["first.py", "second.py"]
+    assert session.report([new]).exit_code == 2
+
+
+def test_what_a_file_that_only_the_session_holds_says_counts_in_others(project: Path) -> None:
+    session = Session(request(project))
+    (project / "sizes.py").unlink()
+    assert places(session.report()) == []
+    session.change(str(project / "sizes.py"), b"CODES = 64\n")
+    assert places(session.report()) == ["first.py", "second.py"]

@@ -132,6 +132,10 @@ class Scope:
         """Whether a path was asked for."""
         return any(path == asked or path.startswith(os.path.join(asked, "")) for asked in self.asked)
 
+    def is_over(self, path: str) -> bool:
+        """Whether a path lies in the project."""
+        return self.holds(path) or path.startswith(os.path.join(self.root, ""))
+
     def tells(self, path: str) -> bool:
         """Whether what stands in a file belongs to the part that is told."""
         return self.shard.has(path, self.root)
@@ -212,7 +216,7 @@ class Session:
         wanted = self._request.paths if paths is None else tuple(paths)
         request = replace(self._request, paths=wanted, texts=dict(self._texts))
         asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
-        missing = {path: absolute for path, absolute in asked.items() if not os.path.exists(absolute)}
+        missing = {path: absolute for path, absolute in asked.items() if not _is_there(absolute, request)}
         start = Report(
             judged={kind: Tally() for kind in JUDGED},
             skipped=dict.fromkeys(missing.values(), ABSENT),
@@ -321,12 +325,21 @@ def _is_top(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS)
 
 
-def files_of(scope: Scope) -> Files:
-    """Find the files of a project, all of them, and say which of them are to be told of."""
-    others = (path for path in scope.asked if path != scope.root)
+def _is_there(path: str, request: Request) -> bool:
+    """Whether there is something to check: on the disk, or in the request alone, as an editor holds a new file."""
+    return path in request.texts or os.path.exists(path)
+
+
+def files_of(scope: Scope, texts: Iterable[str] = ()) -> Files:
+    """Find the files of a project, all of them, and say which of them are to be told of.
+
+    Of ``texts``, those that are not on the disk are files too.
+    """
+    unsaved = {path for path in texts if scope.is_over(path) and not os.path.exists(path)}
+    others = (path for path in scope.asked if path != scope.root and path not in unsaved)
     found = find([scope.root, *others] if scope.asked else [], scope.settings.exclude)
     languages = foreign(found.files)
-    every = tuple(path for path in found.files if path not in languages)
+    every = tuple(sorted(unsaved.union(found.files).difference(languages)))
     skipped = {
         **{each.path: each.reason for each in found.skipped if scope.holds(each.path)},
         **_foreign(languages, scope),
@@ -338,7 +351,7 @@ def files_of(scope: Scope) -> Files:
 
 def seen(scope: Scope, request: Request) -> Seen:
     """Find and observe the project of a scope, whole."""
-    files = files_of(scope)
+    files = files_of(scope, request.texts)
     settings = scope.settings
     project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
