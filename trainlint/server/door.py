@@ -50,6 +50,16 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithNotebook(kind) for kind in ("jupyter-notebook", "interactive")], save=True
 )
 
+KEPT = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+)
+"""Messages about documents, which are kept here and nowhere else."""
+
 log = logging.getLogger(__name__)
 
 
@@ -58,6 +68,9 @@ class Door(LanguageServer):
 
     def __init__(self) -> None:
         super().__init__("trainlint", __version__, notebook_document_sync=NOTEBOOKS)
+        for method in KEPT:
+            # Pygls ends lines where Unicode does, and moves the places of a change to suit.
+            del self.protocol.fm.builtin_features[method]
         self.documents = Documents(os.getcwd(), UTF_16)
         self.encoding = UTF_16
         self.said_goodbye = False

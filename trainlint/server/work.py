@@ -119,7 +119,7 @@ class Work:
         if top not in self._sessions:
             self._sessions[top], self._known[top] = Session(self._request(top, (), {})), {}
         session, known = self._sessions[top], self._known[top]
-        now = {path: file.data for path, file in opened.items() if os.path.basename(path) not in config.FILES}
+        now = _texts(opened)
         for path in {*touched, *(path for path in known if path not in now)}:
             if path not in now:
                 session.change(path, None)
@@ -131,7 +131,7 @@ class Work:
 
     def _request(self, top: str, paths: tuple[str, ...], opened: Files) -> Request:
         layer = config.Layer("the editor", top, {"force-exclude": True, **self._table})
-        return Request(paths, top, (layer,), texts={path: file.data for path, file in opened.items()})
+        return Request(paths, top, (layer,), texts=_texts(opened))
 
     def _top(self, folder: str) -> str:
         """The innermost folder of the workspace that holds a folder, else the top of its project."""
@@ -144,6 +144,15 @@ class Work:
         start = os.path.join(os.path.splitdrive(folder)[0], os.sep)
         marked = root_of(os.path.join(folder, "_.py"), start)
         return root_of(os.path.join(folder, "_.py"), os.path.join(folder, "_")) if marked == start else marked
+
+
+def _texts(opened: Files) -> dict[str, bytes]:
+    """What is read in place of the disk: settings hold when they are saved, and a new file counts if it is code."""
+    return {
+        path: file.data
+        for path, file in opened.items()
+        if os.path.basename(path) not in config.FILES and (file.is_code or os.path.exists(path))
+    }
 
 
 def changes(look: Look, findings: Iterable[Finding]) -> Iterator[Change]:
