@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, reduce
 
 from trainlint import baseline, config
 from trainlint.config import Settings
@@ -46,7 +46,7 @@ from trainlint.lint import lint
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
-from trainlint.source import Project, cells_in, definitions, foreign, is_test, observe, read, sifted
+from trainlint.source import Observer, Project, cells_in, definitions, foreign, is_test, read
 from trainlint.source.find import excluded, find
 from trainlint.source.observe import Sifted
 from trainlint.source.text import NOTEBOOK, Fault
@@ -192,16 +192,33 @@ class Session:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._texts = dict(request.texts)
+        self._changed: dict[tuple[object, ...], set[str]] = {}
+        self._observers: dict[tuple[object, ...], Observer] = {}
+        self._scopes: dict[tuple[str, ...], tuple[Scope, ...]] = {}
+        self._files: dict[tuple[object, ...], Files] = {}
+        self._written: dict[str, Text] = {}
+        self._rules: Callable[[], Mapping[str, Rule]] = cache(_installed)
 
     def change(self, path: str, data: bytes | None) -> None:
         """A file holds these bytes now, whatever the disk says; with None it is as the disk says, looked at anew.
 
         The path is absolute. A file whose change nobody tells may be known as it was.
         """
-        if data is None:
-            self._texts.pop(path, None)
-        else:
+        before = self._texts.pop(path, None)
+        if data is not None:
             self._texts[path] = data
+        if data is None or before is None:
+            self._look_anew(path)
+        self._written.pop(path, None)
+        for changed in self._changed.values():
+            changed.add(path)
+
+    def _look_anew(self, path: str) -> None:
+        """Forget the settings and the lists of files, unless a file that was known is still one."""
+        known = all(path in files.every for files in self._files.values())
+        if not (known and path.endswith(".py") and (path in self._texts or os.path.isfile(path))):
+            self._scopes.clear()
+            self._files.clear()
 
     def report(self, paths: Sequence[str] | None = None, *, here: bool = False) -> Report:
         """What ``check`` says of these paths, or of those of the request, with all changes as its texts.
@@ -214,7 +231,7 @@ class Session:
             PackError: the installed rule packs cannot be used.
         """
         wanted = self._request.paths if paths is None else tuple(paths)
-        request = replace(self._request, paths=wanted, texts=dict(self._texts))
+        request = replace(self._request, paths=wanted, texts=self._texts)
         asked = {path: os.path.normpath(os.path.join(request.folder, path)) for path in request.paths}
         missing = {path: absolute for path, absolute in asked.items() if not _is_there(absolute, request)}
         start = Report(
@@ -222,9 +239,52 @@ class Session:
             skipped=dict.fromkeys(missing.values(), ABSENT),
             faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
         )
-        there = [absolute for path, absolute in asked.items() if path not in missing]
-        known = (replace(scope, here=here) for scope in scopes(request, there))
-        return reduce(_joined, (_checked(scope, request) for scope in known), start)
+        there = tuple(absolute for path, absolute in asked.items() if path not in missing)
+        if there not in self._scopes:
+            self._scopes[there] = tuple(scopes(request, there))
+        known = (replace(scope, here=here) for scope in self._scopes[there])
+        return reduce(_joined, (self._checked(scope, request) for scope in known), start)
+
+    def _checked(self, scope: Scope, request: Request) -> Report:
+        seen = self._seen(scope, request)
+        return _checked(scope, request, seen, list(rules_for(seen, scope.settings, self._rules)), self._text)
+
+    def _text(self, path: str) -> Text:
+        if path not in self._written:
+            self._written[path] = text_of(path, self._texts)
+        return self._written[path]
+
+    def _seen(self, scope: Scope, request: Request) -> Seen:
+        """The project of a scope, as it is now."""
+        files = self._files_of(scope, request)
+        return seen(scope, request, files, self._observer(scope, files.every, request))
+
+    def _files_of(self, scope: Scope, request: Request) -> Files:
+        """What ``files_of`` says, one walk for all that lies in a project."""
+        whole = self._walked(replace(scope, asked=(scope.root,), left_out=()), request)
+        if not scope.asked or not all(path == scope.root or path in whole.every for path in scope.asked):
+            return self._walked(scope, request)
+        skipped = {path: why for path, why in whole.skipped.items() if scope.holds(path)}
+        out = {path: LEFT_OUT for path in scope.left_out if scope.tells(path)}
+        return Files(whole.every, tuple(filter(scope.holds, whole.every)), {**skipped, **out})
+
+    def _walked(self, scope: Scope, request: Request) -> Files:
+        key = (scope.root, scope.asked, scope.settings.exclude, scope.left_out)
+        if key not in self._files:
+            self._files[key] = files_of(scope, request.texts)
+        return self._files[key]
+
+    def _observer(self, scope: Scope, files: tuple[str, ...], request: Request) -> Observer:
+        """Who observes the project of a scope, told of all that changed."""
+        settings = scope.settings
+        project = Project(scope.root, files, settings.src, settings.values, request.texts)
+        key = (scope.root, settings.src, tuple(settings.values.items()))
+        if key not in self._observers:
+            self._observers[key] = Observer(project)
+        elif self._changed[key] or files != self._observers[key].project.files:
+            self._observers[key].change(project, self._changed[key])
+        self._changed[key] = set()
+        return self._observers[key]
 
 
 def judge(
@@ -349,25 +409,28 @@ def files_of(scope: Scope, texts: Iterable[str] = ()) -> Files:
     return Files(every, tuple(path for path in every if scope.holds(path)), told)
 
 
-def seen(scope: Scope, request: Request) -> Seen:
-    """Find and observe the project of a scope, whole."""
-    files = files_of(scope, request.texts)
+def seen(scope: Scope, request: Request, files: Files | None = None, observer: Observer | None = None) -> Seen:
+    """Find and observe the project of a scope, whole, or as far as it stands here.
+
+    ``files`` and ``observer`` are those of an earlier look.
+    """
+    files = files or files_of(scope, request.texts)
     settings = scope.settings
     project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
+    observer = observer or Observer(project)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
-    within = sifted(project) if files.asked else Sifted((), ())
-    sites = filter(scope.holds, within.sites) if scope.here else within.sites
-    wanted = sorted({*sites, *(path for path in files.asked if path in scope.asked)})
-    facts = observe(project, wanted, request.jobs, request.tell) if wanted else Facts(())
+    looked_at = files.asked if scope.here else files.every
+    within = observer.sifted(looked_at) if files.asked else Sifted((), ())
+    wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.asked)})
+    facts = observer.observe(wanted, request.jobs, request.tell) if wanted else Facts(())
     checked = tuple(path for path in files.asked if scope.tells(path))
     silencing = tuple(path for path in within.silencing if path in set(checked))
-    return Seen(project, checked, files.skipped, facts, silencing)
+    return Seen(observer.project, checked, files.skipped, facts, silencing)
 
 
-def _checked(scope: Scope, request: Request) -> Report:
-    known = seen(scope, request)
-    rules = list(rules_for(known, scope.settings))
-    text = cache(partial(text_of, texts=request.texts))
+def _checked(
+    scope: Scope, request: Request, known: Seen, rules: Sequence[Rule], text: Callable[[str], Text]
+) -> Report:
     report = judge(known.facts, rules, scope, text, known.silencing)
     if scope.settings.baseline:
         report = _compared(report, known, rules, scope, text)
@@ -423,10 +486,16 @@ def _foreign(languages: Mapping[str, str], scope: Scope) -> dict[str, str]:
     return {path: f"its language is {name}, not Python" for path, name in languages.items() if scope.holds(path)}
 
 
-def rules_for(seen: Seen, settings: Settings) -> Iterable[Rule]:
-    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
+def _installed() -> Mapping[str, Rule]:
     from trainlint.rule import installed
 
+    return installed()
+
+
+def rules_for(
+    seen: Seen, settings: Settings, installed: Callable[[], Mapping[str, Rule]] = _installed
+) -> Iterable[Rule]:
+    """The installed rules, if there is something for them to do or a selector of the user's to compare with them."""
     named = any(selection != Selection() for selection in settings.selections)
     there = len(seen.facts) or seen.silencing
     if not (there or named or settings.severity or settings.per_file_ignores or settings.baseline):

@@ -1,10 +1,22 @@
 """The observer that reads code and runs none of it: paths in, facts out."""
 
-from trainlint.source.observe import Project, cells, cells_in, definitions, foreign, observe, settle, sifted, sites
+from trainlint.source.observe import (
+    Observer,
+    Project,
+    cells,
+    cells_in,
+    definitions,
+    foreign,
+    observe,
+    settle,
+    sifted,
+    sites,
+)
 from trainlint.source.syntax import compiles
 from trainlint.source.text import is_test, read
 
 __all__ = [
+    "Observer",
     "Project",
     "cells",
     "cells_in",

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trainlint.source.text import Fault, parse_text
+from trainlint.source.text import parsed_or_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ def definitions(text: str) -> tuple[Definition, ...]:
     >>> [each.name for each in definitions("class Model:\\n    def step(self):\\n        pass\\n")]
     ['Model', 'Model.step']
     """
-    tree = parse_text(text)
-    if isinstance(tree, Fault):
-        tree = parse_text(textwrap.dedent(text))
-    found = () if isinstance(tree, Fault) else _within(tree)
+    tree = parsed_or_none(text) or parsed_or_none(textwrap.dedent(text))
+    found = () if tree is None else _within(tree)
     return tuple(sorted(found, key=lambda each: (each.first, -each.last)))
 
 

@@ -23,6 +23,8 @@ class Kind(Enum):
     HOLDS = "holds"
     FIND = "find"
     WEB = "web"
+    CALLED = "called"
+    MATCHES = "matches"
 
 
 @dataclass(frozen=True, order=True)
@@ -41,11 +43,19 @@ class File:
 
 
 @dataclass(frozen=True)
+class Given:
+    """One number that only a run knows, which was asked for by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Dependencies:
-    """Everything that one verdict rests on."""
+    """Everything that one verdict rests on, and the given numbers that it asked for."""
 
     files: frozenset[str]
     queries: frozenset[Query]
+    given: frozenset[str] = frozenset()
 
 
 class Journal:
@@ -97,8 +107,22 @@ class Journal:
             seen |= new
             waiting += [self._spans[number] for number in new if number in self._spans]
         notes = [self._notes[number] for number in seen]
-        files = frozenset(note.path for note in notes if isinstance(note, File))
-        return Dependencies(files, frozenset(note for note in notes if isinstance(note, Query)))
+        return Dependencies(
+            frozenset(note.path for note in notes if isinstance(note, File)),
+            frozenset(note for note in notes if isinstance(note, Query)),
+            frozenset(note.name for note in notes if isinstance(note, Given)),
+        )
+
+
+class AskedFor:
+    """The given numbers that are asked for, noted one by one."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def add(self, name: str) -> None:
+        """A given number was of use."""
+        self._journal.note(Given(name))
 
 
 class Answers(dict[tuple[object, ...], object]):

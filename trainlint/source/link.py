@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -50,44 +50,68 @@ class Judged:
     stretch: tuple[int, int]
 
 
-def link(workspace: Workspace, files: Iterable[str]) -> Iterator[Fact]:
-    """Every fact of these files; a fault at one site leaves the others alone."""
-    for judged in judgements(workspace, files):
-        yield from judged.facts
+Place = tuple[str, Span, str]
+"""One site as it is known from one look to the next: what is done there, where, and the kind of its node."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The places of one file that one linker looks at, and the stretch of the journal that this choice rests on."""
+
+    linker: Linker
+    sites: Mapping[Place, Site]
+    stretch: tuple[int, int]
 
 
 def judgements(workspace: Workspace, files: Iterable[str]) -> Iterator[Judged]:
     """Every verdict of these files, beside what decides of which places there is one."""
-    done: set[tuple[str, int]] = set()
+    done: set[Place] = set()
     for path in files:
-        start, module = len(workspace.journal), workspace.module(path)
-        if isinstance(module, Fault):
-            fault = _unreadable(path, module)
-            yield Judged(path, fault.call, (fault,), (start, len(workspace.journal)))
-        elif not module.is_test:
-            faults = tuple(_unreadable(path, fault) for fault in module.faults)
-            yield Judged(path, None, faults, (start, len(workspace.journal)))
-            for linker in LINKERS:
-                yield from _judged(workspace, linker, module, done)
+        opened = judged_alone(workspace, path)
+        yield opened
+        for chosen in choices(workspace, path, LINKERS):
+            yield Judged(path, None, (), chosen.stretch)
+            for place, site in chosen.sites.items():
+                if place not in done:
+                    done.add(place)
+                    yield judged(workspace, chosen.linker, site)
+
+
+def judged_alone(workspace: Workspace, path: str) -> Judged:
+    """What is said of a file before anything in it is looked at: what keeps it, or a part of it, from being read."""
+    start, module = len(workspace.journal), workspace.module(path)
+    if isinstance(module, Fault):
+        fault = _unreadable(path, module)
+        return Judged(path, fault.call, (fault,), (start, len(workspace.journal)))
+    faults = () if module.is_test else tuple(_unreadable(path, fault) for fault in module.faults)
+    return Judged(path, None, faults, (start, len(workspace.journal)))
+
+
+def choices(workspace: Workspace, path: str, linkers: Iterable[Linker]) -> Iterator[Chosen]:
+    """The places of a file that each of these linkers looks at; none of a file that cannot be read, or of a test."""
+    module = workspace.module(path)
+    if isinstance(module, Module) and not module.is_test:
+        for linker in linkers:
+            start = len(workspace.journal)
+            workspace.module(path)
+            every = linker.sites(Evaluator(workspace, Path(), None), module)
+            sites: dict[Place, Site] = {}
+            for site in every:
+                sites.setdefault((linker.doing, site.span, type(site.node).__name__), site)
+            yield Chosen(linker, sites, (start, len(workspace.journal)))
+
+
+def judged(workspace: Workspace, linker: Linker, site: Site) -> Judged:
+    """What a linker says of one place; a fault there leaves the others alone."""
+    start = len(workspace.journal)
+    workspace.module(site.module.path)
+    facts = tuple(_guarded(workspace, linker, site))
+    return Judged(site.module.path, site.span, facts, (start, len(workspace.journal)))
 
 
 def rests_on(workspace: Workspace, judged: Judged) -> Dependencies:
     """The files and the queries, empty answers included, outside of which nothing can change a verdict."""
     return workspace.journal.between(*judged.stretch)
-
-
-def _judged(workspace: Workspace, linker: Linker, module: Module, done: set[tuple[str, int]]) -> Iterator[Judged]:
-    start = len(workspace.journal)
-    workspace.module(module.path)
-    sites = tuple(linker.sites(Evaluator(workspace, Path(), None), module))
-    yield Judged(module.path, None, (), (start, len(workspace.journal)))
-    for site in sites:
-        if (linker.doing, id(site.node)) not in done:
-            done.add((linker.doing, id(site.node)))
-            start = len(workspace.journal)
-            workspace.module(site.module.path)
-            facts = tuple(_guarded(workspace, linker, site))
-            yield Judged(module.path, site.span, facts, (start, len(workspace.journal)))
 
 
 def _unreadable(path: str, fault: Fault) -> Unreadable:

@@ -39,11 +39,12 @@ def needs(text: str) -> str | None:
     for version, words in OLDER if len(text) <= LONGEST else ():
         if version <= sys.version_info[:2]:
             continue
+        before = text
         for pattern, old in words:
             text = re.sub(pattern, old, text, flags=re.MULTILINE)
         if version == FORMATTED:
             text = _without_formatted(text)
-        if is_readable(text):
+        if text != before and is_readable(text):
             return ".".join(map(str, version))
     return None
 

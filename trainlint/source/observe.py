@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from trainlint.facts import Fact, Facts
+from trainlint.facts import Facts
 from trainlint.source.sift import relevant
 from trainlint.source.silencing import may_silence
 from trainlint.source.text import NOTEBOOK, Fault, read
@@ -21,14 +21,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainlint.source.enclosing import Definition
     from trainlint.source.notebook import Cell
+    from trainlint.source.verdicts import Unit, Verdicts
+    from trainlint.source.workspace import Workspace
     from trainlint.value import Settled
 
 T = TypeVar("T")
 Tell = Callable[[int, int], None]
 """Who wants to know how many of how many pieces of work are done."""
-
-Observed = tuple[tuple[Fact, ...], frozenset[str]]
-"""Facts, and the names of the given numbers that were asked for."""
 
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
@@ -75,14 +74,7 @@ def sites(project: Project) -> tuple[str, ...]:
 
 def sifted(project: Project) -> Sifted:
     """What each file of a project may hold, found by its bytes alone."""
-    found, silencing = [], []
-    for path in project.files:
-        data = _searched(project, path)
-        if isinstance(data, Fault) or relevant(data):
-            found.append(path)
-        if not isinstance(data, Fault) and may_silence(data):
-            silencing.append(path)
-    return Sifted(tuple(found), tuple(silencing))
+    return Observer(project).sifted()
 
 
 def foreign(files: Iterable[str]) -> Mapping[str, str]:
@@ -117,9 +109,8 @@ def definitions(text: str) -> tuple[Definition, ...]:
 def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
     """What each name in a row of a file is worth, or why the file cannot be read."""
     from trainlint.source.settle import settled
-    from trainlint.source.workspace import Workspace
 
-    workspace = Workspace(project.root, project.files, project.search, project.values, project.read)
+    workspace = _workspace(project, project.read)
     module = workspace.module(path)
     if isinstance(module, Fault):
         return module
@@ -144,28 +135,78 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1, tell: Tell | 
     With more than one job the files are shared out among processes; the facts and their order are the same. ``tell`` is
     told how many of how many files are observed.
     """
-    from trainlint.source.company import joined
+    return Observer(project).observe(files, jobs, tell)
 
-    facts, asked_for = _every_fact(project, files, jobs, tell or _nobody)
-    return Facts(joined(facts), asked_for)
+
+class Observer:
+    """A project that is kept open between looks: what nobody said has changed is neither read nor judged again."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._sifted: dict[str, tuple[bool, bool]] = {}
+        self._verdicts: Verdicts | None = None
+
+    def change(self, project: Project, changed: Collection[str]) -> None:
+        """The same project with other files, or with other bytes in those that changed."""
+        self.project = project
+        for path in changed:
+            self._sifted.pop(path, None)
+        if self._verdicts is not None:
+            self._verdicts.change(project.files, changed)
+
+    def sifted(self, files: Sequence[str] | None = None) -> Sifted:
+        """What each of these files, or of all files of the project, may hold, found by its bytes alone."""
+        wanted = self.project.files if files is None else files
+        for path in wanted:
+            if path not in self._sifted:
+                self._sifted[path] = _may_hold(_searched(self.project, path))
+        held = [(path, *self._sifted[path]) for path in wanted]
+        return Sifted(
+            tuple(path for path, may_matter, _ in held if may_matter),
+            tuple(path for path, _, silences in held if silences),
+        )
+
+    def observe(self, files: Sequence[str], jobs: int = 1, tell: Tell | None = None) -> Facts:
+        """What ``observe`` says of the project as it is now."""
+        from trainlint.source.company import joined
+        from trainlint.source.verdicts import Verdicts
+
+        if self._verdicts is None:
+            self._verdicts = Verdicts(_workspace(self.project, self._read))
+        if jobs > 1:
+            self._judge_apart(self._verdicts, files, jobs, tell or _nobody)
+        with _deep():
+            verdicts = list(self._verdicts.of(_told(files, len(files), tell or _nobody)))
+        facts = joined(fact for verdict in verdicts for fact in verdict.facts)
+        return Facts(facts, frozenset(name for verdict in verdicts for name in verdict.given))
+
+    def _read(self, path: str) -> bytes | Fault:
+        return self.project.read(path)
+
+    def _judge_apart(self, verdicts: Verdicts, files: Sequence[str], jobs: int, tell: Tell) -> None:
+        """Judge what is not known yet in several processes, where there is enough of it."""
+        unknown = verdicts.unknown(files)
+        if len(unknown) < FEWEST_FILES:
+            return
+        from concurrent.futures import ProcessPoolExecutor
+
+        size = -(-len(unknown) // (jobs * SHARES))
+        shares = [unknown[start : start + size] for start in range(0, len(unknown), size)]
+        with ProcessPoolExecutor(jobs) as pool:
+            every = pool.map(_judged, [self.project] * len(shares), shares)
+            for units in _told(every, len(shares), tell):
+                verdicts.units.update(units)
+
+
+def _may_hold(data: bytes | Fault) -> tuple[bool, bool]:
+    """Whether bytes may hold something to judge, and whether they may hold a comment that silences."""
+    if isinstance(data, Fault):
+        return True, False
+    return relevant(data), may_silence(data)
 
 
 def _nobody(done: int, total: int) -> None:
     """Told, and silent."""
-
-
-def _every_fact(project: Project, files: Sequence[str], jobs: int, tell: Tell) -> Observed:
-    if jobs < 2 or len(files) < FEWEST_FILES:
-        return _observed(project, _told(files, len(files), tell))
-    from concurrent.futures import ProcessPoolExecutor
-
-    size = -(-len(files) // (jobs * SHARES))
-    shares = [files[start : start + size] for start in range(0, len(files), size)]
-    with ProcessPoolExecutor(jobs) as pool:
-        every = pool.map(_observed, [project] * len(shares), shares)
-        known = list(_told(every, len(shares), tell))
-    facts = dict.fromkeys(fact for facts, _ in known for fact in facts)
-    return tuple(facts), frozenset(name for _, names in known for name in names)
 
 
 def _told(things: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
@@ -175,13 +216,21 @@ def _told(things: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
         yield thing
 
 
-def _observed(project: Project, files: Iterable[str]) -> Observed:
-    from trainlint.source.link import link
+def _judged(project: Project, files: Sequence[str]) -> dict[str, Unit]:
+    """Every verdict of these files, by file."""
+    from trainlint.source.verdicts import Verdicts
+
+    verdicts = Verdicts(_workspace(project, project.read))
+    with _deep():
+        for _ in verdicts.of(files):
+            pass
+    return verdicts.units
+
+
+def _workspace(project: Project, read: Callable[[str], bytes | Fault]) -> Workspace:
     from trainlint.source.workspace import Workspace
 
-    workspace = Workspace(project.root, project.files, project.search, project.values, project.read)
-    with _deep():
-        return tuple(link(workspace, files)), frozenset(workspace.asked_for)
+    return Workspace(project.root, project.files, project.search, project.values, read)
 
 
 @contextmanager

@@ -138,6 +138,16 @@ def parse_text(text: str) -> ast.Module | Fault:
         return _mistake(text, error)
 
 
+def parsed_or_none(text: str) -> ast.Module | None:
+    """The same for text of which nobody asks why it cannot be read."""
+    if len(text) > SMALL and _is_too_much(text.encode()):
+        return None
+    try:
+        return tree(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return None
+
+
 def _is_too_much(data: bytes) -> bool:
     return len(data) > SMALL and max(len(data.split()), len(data) - len(data.translate(None, SIGNS))) > MOST
 

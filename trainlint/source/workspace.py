@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from trainlint.source.journal import Answers, Dependencies, File, Journal, Kind, Query
+from trainlint.source.journal import Answers, AskedFor, Dependencies, File, Journal, Kind, Query
 from trainlint.source.notebook import Notebook, opened, parsed
+from trainlint.source.search import Search
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
 
@@ -17,26 +18,19 @@ MOST_FILES = 48
 """Files that one reverse query may read."""
 
 
-FEW_WORDS = 24
-"""Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
-
 FEW_FILES = 6
 """Files that may write an attribute of one name before the name counts as common."""
 
-SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
-"""Turns what is no part of an identifier into spaces."""
+LARGEST = (1 << 63) - 1
 
-WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
-"""A write to an attribute of something that is not called ``self``."""
+WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
+"""How many words of a query are looked for in files."""
 
 STARS = re.compile(rb"\bfrom[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
 LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
 """An ``__all__`` that is written out."""
-
-SETTERS = re.compile(rb"(?:setattr\(\s*[\w.]+\s*,|\.(?:add|register)_module\(|\._modules\[)\s*[\"'](\w+)[\"']")
-"""The same through ``setattr``, and through the table of a module's own modules."""
 
 
 class Workspace:
@@ -51,19 +45,70 @@ class Workspace:
         read: Callable[[str], bytes | Fault],
     ) -> None:
         self.root, self.files, self.search, self.values, self._read = root, files, search, values, read
-        self._known = frozenset(files)
+        self.known = frozenset(files)
         self._bytes: dict[str, bytes | Fault] = {}
         self._notebooks: dict[str, Notebook] = {}
         self._modules: dict[str, Module | Fault] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
-        self._files: dict[str, list[str]] = {}
-        self._held: dict[str, frozenset[str]] = {}
-        self._words: dict[bytes, tuple[int, ...]] | None = None
-        self._written: dict[str, list[str]] | None = None
-        self._names: dict[tuple[object, ...], int] = {}
-        self.asked_for: set[str] = set()
+        self._asking: dict[str, list[Query]] = {}
+        self._search = Search(files, self._text)
         self.journal = Journal()
+        self.asked_for = AskedFor(self.journal)
         self.answers = Answers(self.journal)
+
+    def after(self, files: Sequence[str], changed: Iterable[str]) -> tuple[Workspace, frozenset[str | Query]]:
+        """The same project with these files, of which the changed ones may hold something else, to go on with.
+
+        Beside it stands what is another now: files, by their paths, and queries. What was evaluated is not taken over.
+        """
+        later = Workspace(self.root, files, self.search, self.values, self._read)
+        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
+        later._answered, later._asking, later._search = self._answered, self._asking, self._search
+        later._search.text = later._text
+        moved = later.known ^ self.known
+        if any(os.path.basename(path) == "__init__.py" for path in moved):
+            # Every module below a package that comes or goes has another name.
+            later._modules = {}
+        suspected = sorted({*self._bytes.keys() & set(changed), *moved})
+        renewed = ((path, self._renewed(path, later)) for path in suspected)
+        texts = {path: each for path, each in renewed if each is not None}
+        asked = {each for path, (before, now) in texts.items() for each in later._search.change(path, before, now)}
+        for path in moved - later.known:
+            later._search.remove(path)
+        suspects = {query for word in asked for query in later._asking.get(word, ())}
+        suspects.update(later._suspects(texts, is_moved=bool(moved)))
+        return later, frozenset((*texts, *filter(later._is_answered_anew, suspects)))
+
+    def _renewed(self, path: str, later: Workspace) -> tuple[bytes, bytes] | None:
+        """What there was to search in a file and what there is, all else about it forgotten; None if it is the same."""
+        held, notebook = self._bytes.pop(path, None), self._notebooks.pop(path, None)
+        now = later._data(path)
+        moves = (path in self.known) != (path in later.known)
+        if not moves and notebook is None and isinstance(held, bytes) and held == now:
+            return None
+        if moves and path in later.known:
+            later._search.add(path)
+        self._modules.pop(path, None)
+        before = held if isinstance(held, bytes) and path in self.known else b""
+        return before, later._text(path) if path in later.known else b""
+
+    def _suspects(self, texts: Mapping[str, tuple[bytes, bytes]], *, is_moved: bool) -> Iterator[Query]:
+        """The queries that rest on more than the words of a file, and may have another answer."""
+        either = [before + b"\n" + now for before, now in texts.values()]
+        for query, answer in self._answered.items():
+            match query.kind:
+                case Kind.FIND | Kind.CALLED if is_moved:
+                    yield query
+                case Kind.WEB if is_moved or not texts.keys().isdisjoint(answer):
+                    yield query
+                case Kind.CHANGING if any(all(word.encode() in text for word in query.words) for text in either):
+                    yield query
+
+    def _is_answered_anew(self, query: Query) -> bool:
+        """Whether a query has another answer than it had."""
+        before = self._answered[query]
+        self._answered[query] = tuple(self._found_for(query))
+        return self._answered[query] != before
 
     def data(self, path: str) -> bytes | Fault:
         """What a file holds; of a notebook, its code."""
@@ -132,6 +177,8 @@ class Workspace:
         """The files that a query asks for, in their order."""
         if query not in self._answered:
             self._answered[query] = tuple(self._found_for(query))
+            for word in query.words[: WORDS_OF.get(query.kind, 0)]:
+                self._asking.setdefault(word, []).append(query)
         return self._answered[query]
 
     def _found_for(self, query: Query) -> Iterable[str]:
@@ -146,11 +193,15 @@ class Workspace:
             case Kind.WRITERS:
                 return self._writing(first, second)
             case Kind.HOLDS:
-                return [second] if self._holds(second, first) else []
+                return [second] if self._search.holds(first, second) else []
             case Kind.FIND:
                 return self._places(first, second)
             case Kind.WEB:
                 return self._web(first)
+            case Kind.CALLED:
+                return self._called(first)
+            case Kind.MATCHES:
+                return self._search.matching(first)
 
     def _modules_of(self, paths: Iterable[str]) -> Iterator[Module]:
         for path in paths:
@@ -168,8 +219,8 @@ class Workspace:
             state.update(repr((query.kind.value, query.words, self.answer(query))).encode())
         return state.hexdigest()
 
-    def _mentioning(self, word: str, folder: str) -> list[str]:
-        files = self._holding(word)
+    def _mentioning(self, word: str, folder: str) -> Sequence[str]:
+        files = self._search.holding(word)
         if len(files) <= MOST_FILES:
             return files
         return [path for path in files if os.path.dirname(path) == folder][:MOST_FILES]
@@ -179,8 +230,8 @@ class Workspace:
         return self._modules_of(self._asked(Query(Kind.BOTH, (word, other))))
 
     def _with_both(self, word: str, other: str) -> list[str]:
-        second = set(self._holding(other))
-        return [path for path in self._holding(word) if path in second][:MOST_FILES]
+        second = set(self._search.holding(other))
+        return [path for path in self._search.holding(word) if path in second][:MOST_FILES]
 
     def says(self, word: str) -> bool:
         """Whether any file holds a word, by its bytes alone."""
@@ -192,8 +243,8 @@ class Workspace:
 
     def _changing(self, word: str, home: str) -> list[str]:
         change = re.compile(rb"\b" + re.escape(word.encode()) + rb"(?:\s|\\|#.*)*[.\[+*|&^-]")
-        second = set(self._holding(home))
-        held = [path for path in self._holding(word) if path in second and change.search(self._text(path))]
+        second = set(self._search.holding(home))
+        held = [path for path in self._search.holding(word) if path in second and change.search(self._text(path))]
         return held[:MOST_FILES]
 
     def writers(self, name: str, owner: str) -> Iterator[Module]:
@@ -203,60 +254,16 @@ class Workspace:
         """
         return self._modules_of(self._asked(Query(Kind.WRITERS, (name, owner))))
 
-    def _writing(self, name: str, owner: str) -> list[str]:
-        if self._written is None:
-            self._written = self._survey()
-        paths = self._written.get(name, [])
+    def _writing(self, name: str, owner: str) -> Sequence[str]:
+        paths = self._search.writing(name)
         if len(paths) > FEW_FILES:
-            knowing = set(self._holding(owner))
+            knowing = set(self._search.holding(owner))
             paths = [path for path in paths if path in knowing]
         return paths[:MOST_FILES]
-
-    def _survey(self) -> dict[str, list[str]]:
-        """The files that write each attribute, by their bytes alone: one pass, since every attribute is asked for."""
-        found: dict[str, list[str]] = {}
-        for path in self.files:
-            data = self._text(path)
-            for name in sorted({*WRITES.findall(data), *SETTERS.findall(data)}):
-                found.setdefault(name.decode(errors="replace"), []).append(path)
-        return found
 
     def holds(self, path: str, word: str) -> bool:
         """Whether the text of a file holds a word."""
         return bool(self._asked(Query(Kind.HOLDS, (word, path))))
-
-    def _holds(self, path: str, word: str) -> bool:
-        if word not in self._held:
-            self._held[word] = frozenset(self._holding(word))
-        return path in self._held[word]
-
-    def _holding(self, word: str) -> list[str]:
-        """The files whose text holds a word; where it ends in letters, they end an identifier there too."""
-        if word not in self._files:
-            wanted = word.encode()
-            self._files[word] = [path for path in self._likely(wanted) if wanted in self._text(path)]
-        return self._files[word]
-
-    def _likely(self, wanted: bytes) -> Sequence[str]:
-        """The files that hold each identifier of a text."""
-        if len(self._files) < FEW_WORDS:
-            whole = [_whole(each) for each in wanted.translate(SPACED).split()]
-            return [path for path in self.files if all(each.search(self._text(path)) for each in whole)]
-        if self._words is None:
-            self._words = self._indexed()
-        places = [self._words.get(each, ()) for each in wanted.translate(SPACED).split()]
-        if not places:
-            return self.files
-        rarest = min(places, key=len)
-        return [self.files[place] for place in rarest if all(place in each for each in places)]
-
-    def _indexed(self) -> dict[bytes, tuple[int, ...]]:
-        """For each identifier the places of the files that hold it."""
-        found: dict[bytes, list[int]] = {}
-        for place, path in enumerate(self.files):
-            for each in set(self._text(path).translate(SPACED).split()):
-                found.setdefault(each, []).append(place)
-        return {each: tuple(places) for each, places in found.items()}
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The project's module of that name, as the importing file would find it."""
@@ -301,7 +308,7 @@ class Workspace:
         tail = name.replace(".", os.sep)
         for start in self._starts(folder):
             for path in (os.path.join(start, f"{tail}.py"), os.path.join(start, tail, "__init__.py")):
-                if path in self._known:
+                if path in self.known:
                     yield path
 
     def _starts(self, folder: str) -> list[str]:
@@ -314,7 +321,7 @@ class Workspace:
         return list(dict.fromkeys(starts))
 
     def _top(self, folder: str) -> str:
-        while os.path.join(folder, "__init__.py") in self._known and os.path.dirname(folder) != folder:
+        while os.path.join(folder, "__init__.py") in self.known and os.path.dirname(folder) != folder:
             folder = os.path.dirname(folder)
         return folder
 
@@ -332,16 +339,17 @@ class Workspace:
 
     def called(self, name: str) -> Iterator[Module]:
         """Every file of a name, wherever it lies, ``MOST_FILES`` at most."""
-        paths = [path for path in self.files if os.path.basename(path) == f"{name}.py"]
-        for path in paths[:MOST_FILES]:
-            if isinstance(module := self.module(path), Module):
-                yield module
+        return self._modules_of(self._asked(Query(Kind.CALLED, (name, ""))))
+
+    def _called(self, name: str) -> list[str]:
+        return [path for path in self.files if os.path.basename(path) == f"{name}.py"][:MOST_FILES]
+
+    def matching(self, pattern: bytes) -> Iterator[bytes]:
+        """The text of each file in which a pattern is found."""
+        for path in self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), ""))):
+            self.journal.note(File(path))
+            yield self._text(path)
 
     def number(self, *key: object) -> int:
-        """A small number for a key, the same one each time: frames are told apart by it."""
-        return self._names.setdefault(key, len(self._names) + 1)
-
-
-def _whole(identifier: bytes) -> re.Pattern[bytes]:
-    """An identifier that is no part of another one."""
-    return re.compile(rb"(?<![\w\x80-\xff])" + re.escape(identifier) + rb"(?![\w\x80-\xff])")
+        """A number for a key, the same one each time: frames are told apart by it."""
+        return hash(key) & LARGEST

@@ -100,13 +100,7 @@ def _belongs(world: World, written: Written, classes: Integer, site: Site) -> bo
 
 def _says(world: World, pattern: re.Pattern[bytes]) -> bool:
     """Whether any file of the project holds what a pattern matches."""
-    key = ("says", pattern.pattern)
-    known = world.workspace.answers.get(key)
-    if not isinstance(known, bool):
-        held = (world.workspace.data(path) for path in world.workspace.files)
-        known = any(isinstance(data, bytes) and pattern.search(data) is not None for data in held)
-        world.workspace.answers[key] = known
-    return known
+    return any(True for _ in world.workspace.matching(pattern.pattern))
 
 
 def _every_label(world: World) -> tuple[Written, ...]:

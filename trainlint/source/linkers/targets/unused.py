@@ -155,12 +155,11 @@ def _is_read_outside(world: World, name: str) -> bool:
     key = ("read outside", name)
     known = world.workspace.answers.get(key)
     if not isinstance(known, bool):
-        pattern = re.compile(
+        pattern = (
             rb"(\w+)(?:\([^()]*\)|\[[^][]*\])?\.%(name)b\b(?!\s*=[^=])|getattr\(\s*(?:[\w.]*\.)?(\w+)\s*,\s*[\"']%(name)b[\"']"
             % {b"name": name.encode()}
         )
-        data = (world.workspace.data(path) for path in world.workspace.files)
-        found = (match for each in data if isinstance(each, bytes) for match in pattern.finditer(each))
+        found = (match for data in world.workspace.matching(pattern) for match in re.finditer(pattern, data))
         roots = (match[1] or match[2] for match in found)
         known = any(root.decode(errors="replace") not in SETTINGS | {"self", "cls"} for root in roots)
         world.workspace.answers[key] = known

@@ -1,0 +1,162 @@
+"""Which files of a project hold a word, write an attribute or match a pattern, by their bytes alone.
+
+What was asked once is kept, and put right for one file when its bytes change, without a look at the others.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+
+FEW_WORDS = 24
+"""Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
+
+SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
+"""Turns what is no part of an identifier into spaces."""
+
+WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
+"""A write to an attribute of something that is not called ``self``."""
+
+SETTERS = re.compile(rb"(?:setattr\(\s*[\w.]+\s*,|\.(?:add|register)_module\(|\._modules\[)\s*[\"'](\w+)[\"']")
+"""The same through ``setattr``, and through the table of a module's own modules."""
+
+
+class Search:
+    """A table of what was looked for in these files, which are sorted.
+
+    ``text`` gives the bytes of a file, none where it cannot be read.
+    """
+
+    def __init__(self, files: Sequence[str], text: Callable[[str], bytes]) -> None:
+        self._files, self.text = list(files), text
+        self._holding: dict[str, list[str]] = {}
+        self._matching: dict[str, list[str]] = {}
+        self._asking: dict[bytes, list[str]] = {}
+        self._signed: list[str] = []
+        self._words: dict[bytes, list[str]] | None = None
+        self._written: dict[bytes, list[str]] | None = None
+
+    def holding(self, word: str) -> Sequence[str]:
+        """The files whose text holds a word; where it ends in letters, they end an identifier there too."""
+        if word not in self._holding:
+            wanted = word.encode()
+            self._holding[word] = [path for path in self._likely(wanted) if wanted in self.text(path)]
+            if not word.isidentifier():
+                self._signed.append(word)
+            for each in _identifiers(wanted):
+                self._asking.setdefault(each, []).append(word)
+        return self._holding[word]
+
+    def holds(self, word: str, path: str) -> bool:
+        """Whether the text of one file holds a word, in the same sense."""
+        return _has(self.holding(word), path)
+
+    def writing(self, name: str) -> Sequence[str]:
+        """The files that write an attribute of this name of something other than ``self``."""
+        if self._written is None:
+            # One pass, since every attribute is asked for.
+            self._written = _table(self._files, lambda path: _written(self.text(path)))
+        return self._written.get(name.encode(), ())
+
+    def matching(self, pattern: str) -> Sequence[str]:
+        """The files in which a pattern of bytes, spelled as Latin-1, is found."""
+        if pattern not in self._matching:
+            found = re.compile(pattern.encode("latin-1"))
+            self._matching[pattern] = [path for path in self._files if found.search(self.text(path))]
+        return self._matching[pattern]
+
+    def change(self, path: str, before: bytes, now: bytes) -> frozenset[str]:
+        """A file held these bytes and holds those now: the words and patterns whose answers are others."""
+        changed = _identifiers(before) ^ _identifiers(now)
+        if self._words is not None:
+            _turn(self._words, changed, path)
+        found = {word for word in self._words_in(changed, before, now) if self._is_turned(word, path, now)}
+        if self._written is not None:
+            written = _written(before) ^ _written(now)
+            _turn(self._written, written, path)
+            found.update(name.decode(errors="replace") for name in written)
+        for pattern, paths in self._matching.items():
+            if _put(paths, path, there=re.search(pattern.encode("latin-1"), now) is not None):
+                found.add(pattern)
+        return frozenset(found)
+
+    def _words_in(self, changed: Iterable[bytes], before: bytes, now: bytes) -> set[str]:
+        """The words that were asked for and that other identifiers, or the signs between the same ones, may turn."""
+        words = {word for each in changed for word in self._asking.get(each, ())}
+        return words | {word for word in self._signed if (word.encode() in before) != (word.encode() in now)}
+
+    def _is_turned(self, word: str, path: str, now: bytes) -> bool:
+        wanted = word.encode()
+        there = wanted in now and _identifiers(wanted) <= _identifiers(now)
+        return _put(self._holding[word], path, there=there)
+
+    def add(self, path: str) -> None:
+        """There is one more file, which holds nothing yet."""
+        insort(self._files, path)
+
+    def remove(self, path: str) -> None:
+        """There is one file less, which held nothing any more."""
+        self._files.remove(path)
+
+    def _likely(self, wanted: bytes) -> Sequence[str]:
+        """The files that hold each identifier of a text."""
+        identifiers = _identifiers(wanted)
+        if len(self._holding) < FEW_WORDS:
+            whole = [_whole(each) for each in identifiers]
+            return [path for path in self._files if all(each.search(self.text(path)) for each in whole)]
+        if self._words is None:
+            self._words = _table(self._files, lambda path: _identifiers(self.text(path)))
+        places = sorted((self._words.get(each, []) for each in identifiers), key=len)
+        if not places:
+            return self._files
+        rarest, *others = places
+        return [path for path in rarest if all(_has(each, path) for each in others)]
+
+
+def _table(files: Iterable[str], words: Callable[[str], Iterable[bytes]]) -> dict[bytes, list[str]]:
+    """For each word the files that have it."""
+    found: dict[bytes, list[str]] = {}
+    for path in files:
+        for each in words(path):
+            found.setdefault(each, []).append(path)
+    return found
+
+
+def _turn(table: dict[bytes, list[str]], words: Iterable[bytes], path: str) -> None:
+    """A file no longer has the words that it had, and has those that it had not."""
+    for word in words:
+        paths = table.setdefault(word, [])
+        _put(paths, path, there=not _has(paths, path))
+        if not paths:
+            del table[word]
+
+
+def _put(paths: list[str], path: str, *, there: bool) -> bool:
+    """See that a file is in a sorted list, or is not; whether that changes anything."""
+    if _has(paths, path) == there:
+        return False
+    if there:
+        insort(paths, path)
+    else:
+        paths.remove(path)
+    return True
+
+
+def _has(paths: Sequence[str], path: str) -> bool:
+    place = bisect_left(paths, path)
+    return place < len(paths) and paths[place] == path
+
+
+def _identifiers(text: bytes) -> frozenset[bytes]:
+    return frozenset(text.translate(SPACED).split())
+
+
+def _written(text: bytes) -> frozenset[bytes]:
+    """The attributes that a text writes."""
+    return frozenset((*WRITES.findall(text), *SETTERS.findall(text)))
+
+
+def _whole(identifier: bytes) -> re.Pattern[bytes]:
+    """An identifier that is no part of another one."""
+    return re.compile(rb"(?<![\w\x80-\xff])" + re.escape(identifier) + rb"(?![\w\x80-\xff])")

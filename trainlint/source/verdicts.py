@@ -1,0 +1,137 @@
+"""The verdicts of a project, kept from one look to the next, each beside what it rests on.
+
+What is told to have changed takes along the verdicts that rest on it, and no others: a query whose answer is the same
+changes nothing. Whoever asks for the facts again gets those that a first look would find.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trainlint.facts import Fact
+from trainlint.source.journal import Query
+from trainlint.source.link import Chosen, Judged, Place, choices, judged, judged_alone, rests_on
+from trainlint.source.linkers import LINKERS
+from trainlint.source.linkers.linker import Linker
+from trainlint.source.workspace import Workspace
+
+Notes = frozenset[str | Query]
+"""Files by their paths, and queries."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was said, the files and queries that it rests on, and the given numbers that it asked for."""
+
+    facts: tuple[Fact, ...]
+    notes: Notes
+    given: frozenset[str]
+
+
+@dataclass
+class Choice:
+    """The places of one file that one linker looks at, what that rests on, and what is said of each; nothing yet of
+    those that another file chose first.
+    """
+
+    places: tuple[Place, ...]
+    verdict: Verdict
+    said: dict[Place, Verdict] = field(default_factory=dict)
+
+
+@dataclass
+class Unit:
+    """What is known of one file: what keeps it from being read, and the choices that are more than to read it.
+
+    ``open`` names the linkers whose choice is not known.
+    """
+
+    alone: Verdict
+    choices: dict[str, Choice] = field(default_factory=dict)
+    open: set[str] = field(default_factory=lambda: {linker.doing for linker in LINKERS})
+
+    def forget(self, changed: Notes) -> None:
+        """Let go of what rests on any of these."""
+        for doing, choice in list(self.choices.items()):
+            if not changed.isdisjoint(choice.verdict.notes):
+                del self.choices[doing]
+                self.open.add(doing)
+            else:
+                gone = [place for place, verdict in choice.said.items() if not changed.isdisjoint(verdict.notes)]
+                for place in gone:
+                    del choice.said[place]
+
+    def wanting(self, done: Collection[Place]) -> Iterator[Linker]:
+        """The linkers that have to look at the file again, but for places that are done elsewhere."""
+        for linker in LINKERS:
+            choice = self.choices.get(linker.doing)
+            if linker.doing in self.open or (choice and set(choice.places) - choice.said.keys() - set(done)):
+                yield linker
+
+
+class Verdicts:
+    """The verdicts of one project; ``workspace`` is what it looks like now."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.units: dict[str, Unit] = {}
+
+    def change(self, files: Sequence[str], changed: Collection[str]) -> None:
+        """The project has these files now, and the changed ones may hold something else."""
+        before = set(self.workspace.files)
+        self.workspace, notes = self.workspace.after(files, changed)
+        # A package that comes or goes gives every module below it another name.
+        if any(os.path.basename(path) == "__init__.py" for path in before ^ set(files)):
+            self.units = {}
+        for path, unit in list(self.units.items()):
+            if path in notes or path not in self.workspace.known:
+                del self.units[path]
+            else:
+                unit.forget(notes)
+
+    def of(self, files: Iterable[str]) -> Iterator[Verdict]:
+        """Every verdict of these files; of a place that several of them lead to, the first one's."""
+        done: set[Place] = set()
+        for path in files:
+            unit = self._judged(path, done)
+            yield unit.alone
+            for choice in unit.choices.values():
+                yield choice.verdict
+                yield from (choice.said[place] for place in choice.places if place not in done)
+                done.update(choice.places)
+
+    def unknown(self, files: Iterable[str]) -> list[str]:
+        """Those of these files of which some linker has not chosen its places."""
+        return [path for path in files if path not in self.units or self.units[path].open]
+
+    def _judged(self, path: str, done: Collection[Place]) -> Unit:
+        """All of a file that is not done, what is known of it left as it is."""
+        unit = self.units.get(path)
+        if unit is None:
+            unit = self.units[path] = Unit(self._verdict(judged_alone(self.workspace, path)))
+        wanting = list(unit.wanting(done))
+        for chosen in choices(self.workspace, path, wanting) if wanting else ():
+            self._choose(unit, path, chosen, done)
+        if wanting:
+            unit.open.clear()
+            known = (linker.doing for linker in LINKERS)
+            unit.choices = {doing: unit.choices[doing] for doing in known if doing in unit.choices}
+        return unit
+
+    def _choose(self, unit: Unit, path: str, chosen: Chosen, done: Collection[Place]) -> None:
+        """What is said of the places that one linker looks at."""
+        before = unit.choices.get(chosen.linker.doing)
+        verdict = self._verdict(Judged(path, None, (), chosen.stretch)) if before is None else before.verdict
+        if not chosen.sites and verdict.notes == {path} and not verdict.given:
+            return
+        choice = Choice(tuple(chosen.sites), verdict, before.said if before else {})
+        for place, site in chosen.sites.items():
+            if place not in choice.said and place not in done:
+                choice.said[place] = self._verdict(judged(self.workspace, chosen.linker, site))
+        unit.choices[chosen.linker.doing] = choice
+
+    def _verdict(self, judged: Judged) -> Verdict:
+        rests = rests_on(self.workspace, judged)
+        return Verdict(judged.facts, rests.files | rests.queries, rests.given)
