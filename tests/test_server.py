@@ -115,7 +115,7 @@ def able(**changes: Any) -> dict[str, Any]:
 
 def applied(text: str, edits: list[Message]) -> str:
     """A text of one-byte characters after the edits of a code action."""
-    lines = text.splitlines(keepends=True) + [""]
+    lines = [*text.splitlines(keepends=True), ""]
     starts = [sum(map(len, lines[:line])) for line in range(len(lines) + 1)]
 
     def offset(place: Message) -> int:
@@ -386,7 +386,10 @@ def test_actions_belong_to_the_findings_at_the_place(at: Editor, project: Path) 
 def test_an_editor_may_ask_for_some_kinds_alone(at: Editor, project: Path) -> None:
     name = uri(project, "kept.py")
     at.open(name, KEPT)
-    kinds = lambda *only: {each["kind"] for each in at.actions(name, KEPT_LINE, 35, list(only))}  # noqa: E731
+
+    def kinds(*only: str) -> set[str]:
+        return {each["kind"] for each in at.actions(name, KEPT_LINE, 35, list(only))}
+
     assert kinds("quickfix") == {"quickfix"}
     assert kinds("source.fixAll") == kinds("source") == {"source.fixAll.trainlint"}
     assert kinds("refactor") == kinds("source.organizeImports") == set()
@@ -426,7 +429,8 @@ def test_the_proof_is_part_of_the_text_where_an_editor_shows_no_other_places(pro
 CELLS = {
     "words": (1, "A notebook about a loss."),
     "sizes": (2, "CODES = 64\nSKIP = CODES"),
-    "layers": (2, "from torch import nn\nfrom torch.nn import functional as F\n\nhead = nn.Linear(8, CODES + 1)\nstop_id = CODES"),
+    "imports": (2, "from torch import nn\nfrom torch.nn import functional as F"),
+    "layers": (2, "head = nn.Linear(8, CODES + 1)\nstop_id = CODES"),
     "loss": (2, "def loss(hidden, targets):\n    return F.cross_entropy(head(hidden), targets, ignore_index=SKIP)"),
 }
 
@@ -483,7 +487,7 @@ def test_the_cells_of_a_notebook_change_move_and_go(at: Editor, project: Path) -
     action = titled(at.actions(cell("loss"), 1, COLUMN), "Ignore")
     (change,) = action["edit"]["documentChanges"]
     assert change["textDocument"] == {"uri": cell("loss"), "version": 1}
-    gone = {"array": {"start": 3, "deleteCount": 1, "cells": []}, "didClose": [{"uri": cell("loss")}]}
+    gone = {"array": {"start": 4, "deleteCount": 1, "cells": []}, "didClose": [{"uri": cell("loss")}]}
     change_notebook(at, name, 4, structure=gone)
     assert at.shown(cell("loss")) == []
 
@@ -504,7 +508,7 @@ def test_a_notebook_that_is_opened_as_the_text_it_is_tells_the_cell(at: Editor, 
     at.open(name, json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}), language="json")
     (shown,) = at.shown(name, 1)
     assert shown["range"] == span(0, 0, 0)
-    assert shown["message"].startswith(f"cell 3:2:{COLUMN + 1}: ignore_index=64")
+    assert shown["message"].startswith(f"cell 4:2:{COLUMN + 1}: ignore_index=64")
     assert at.actions(name, 0) == []
 
 
@@ -716,11 +720,51 @@ def test_a_server_that_is_told_to_exit_at_once_or_left_alone_leaves_with_1(proje
         assert at.gone().status == 1
 
 
-def test_leaving_does_not_wait_for_what_is_being_judged(project: Path) -> None:
-    with editor(project) as at:
+ENDLESS = """\
+import time
+import trainlint.server.work as work
+
+work.Work.look = lambda *given: time.sleep(3600)
+"""
+
+
+def patched(folder: Path, program: str) -> dict[str, str]:
+    """The environment of a server that runs this program first."""
+    (folder / "sitecustomize.py").write_text(program)
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))}
+
+
+def test_leaving_does_not_wait_for_what_is_being_judged(project: Path, tmp_path: Path) -> None:
+    with editor(project, env=patched(tmp_path, ENDLESS)) as at:
         at.begin(project)
         at.open(uri(project, "loss.py"), LOSS)
         assert at.leave().status == 0
+
+
+SLOW = """\
+import trainlint.server.door as door
+
+door.PATIENCE = -1
+"""
+
+
+def test_what_takes_long_is_shown_when_it_is_done_and_what_stands_in_the_file_before(
+    project: Path, tmp_path: Path
+) -> None:
+    with editor(project, env=patched(tmp_path, SLOW)) as at:
+        at.begin(project)
+        sizes, name = uri(project, "sizes.py"), uri(project, "loss.py")
+        at.open(sizes, SIZES)
+        assert codes(at.shown(name)) == ["TL101"], "its evidence is in the open file, and it stands in another"
+        at.open(name, LOSS)
+        assert codes(at.shown(name, 1)) == ["TL101"]
+        at.change(sizes, 2, whole(SAFE_SIZES))
+        assert at.shown(name) == []
+        at.close(name)
+        assert at.shown(name) == []
+        at.change(sizes, 3, whole(SIZES))
+        assert at.hover(sizes, 1, 1)
+        assert codes(at.shown(name)) == ["TL101"]
 
 
 BROKEN = """\
@@ -742,9 +786,7 @@ work.Work.resolve = resolve
 
 def test_a_mistake_of_ours_is_logged_and_shown_once_and_the_server_goes_on(project: Path, tmp_path: Path) -> None:
     """And what anything prints goes nowhere near the messages."""
-    (tmp_path / "sitecustomize.py").write_text(BROKEN)
-    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    with editor(project, env={"PYTHONPATH": path}) as at:
+    with editor(project, env=patched(tmp_path, BROKEN)) as at:
         at.begin(project)
         name = uri(project, "loss.py")
         at.open(name, LOSS)
@@ -771,10 +813,8 @@ def test_messages_that_make_no_sense_do_not_end_the_server(at: Editor, project: 
 
 
 def test_without_pygls_the_install_line_is_told(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pygls'] = None\n")
-    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    env = {**os.environ, **patched(tmp_path, "import sys\nsys.modules['pygls'] = None\n")}
     command = [sys.executable, "-m", "trainlint", "server"]
-    env = {**os.environ, "PYTHONPATH": path}
     run = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == "trainlint: the language server needs pygls: pip install 'trainlint[server]'\n"

@@ -428,9 +428,7 @@ def seen(scope: Scope, request: Request, files: Files | None = None, observer: O
     return Seen(observer.project, checked, files.skipped, facts, silencing)
 
 
-def _checked(
-    scope: Scope, request: Request, known: Seen, rules: Sequence[Rule], text: Callable[[str], Text]
-) -> Report:
+def _checked(scope: Scope, request: Request, known: Seen, rules: Sequence[Rule], text: Callable[[str], Text]) -> Report:
     report = judge(known.facts, rules, scope, text, known.silencing)
     if scope.settings.baseline:
         report = _compared(report, known, rules, scope, text)

@@ -14,7 +14,7 @@ PYGLS = frozenset({"pygls", "lsprotocol"})
 
 
 def run(arguments: tuple[str, ...], said: Mapping[str, tuple[str, ...]]) -> int:
-    """Serve until the editor says goodbye; 0 if it asked for a shutdown first, 2 where nothing can be served."""
+    """Serve until the editor says goodbye, which ends the process; 2 where nothing can be served."""
     if arguments:
         return _complain(f"server takes no paths, the editor names them; got {' '.join(arguments)}")
     try:

@@ -11,10 +11,11 @@ import logging
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -33,9 +34,13 @@ from trainlint.server.work import Change, Look, Work, changes
 from trainlint.span import Span
 
 T = TypeVar("T")
+Shown = Mapping[str, list[types.Diagnostic]]
 
 PAUSE = 0.1
 """Seconds without a change after which a text is judged: who types on wants no word on half a line."""
+
+PATIENCE = 0.3
+"""Seconds for all that may have a place in an open file; then what stands in it comes first."""
 
 STACK = 64 * 2**20
 """Bytes for the thread that judges: what a main thread has elsewhere, some systems give no other."""
@@ -78,13 +83,14 @@ class Door(LanguageServer):
         self._table: Mapping[str, object] = {}
         self._work = Work((), {})
         self._touched: set[str] = set()
-        self._changes, self._judged = 1, 0
+        self._changes, self._judged, self._whole, self._waiting = 1, 0, 0, 0
         self._look: Look = Look({}, ())
         self._shown: dict[str, tuple[int | None, list[types.Diagnostic]]] = {}
         self._told: set[str] = set()
         self._mistake = ""
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Future[None] | None = None
+        self._later: asyncio.Future[None] | None = None
         self._looking = asyncio.Lock()
         self._thread = _one_thread()
 
@@ -104,24 +110,43 @@ class Door(LanguageServer):
                 await self._judge()
 
     async def _judge(self) -> None:
-        now, opened, touched = self._changes, self.documents.opened, frozenset(self._touched)
-        self._touched.clear()
-        shows = shown_by(self.client_capabilities)
+        """Judge everything where that is soon done, else what stands in the open files and the rest later."""
+        now, opened, touched, work = self._changes, self.documents.opened, frozenset(self._touched), self._work
 
-        def judge() -> tuple[Look, Mapping[str, list[types.Diagnostic]]]:
-            look = self._work.look(opened, touched)
-            return look, diagnostics(look, Atlas(look, self.encoding), shows)
+        def judge() -> tuple[Look, Shown, bool]:
+            late = time.monotonic() + PATIENCE
+            whole = work.look(opened, touched, lambda: time.monotonic() > late)
+            look = work.look_here(opened) if whole is None else whole
+            return look, self._shown_as(look), whole is not None
 
         found = await self.guarded(self.apart(judge))
+        self._touched -= touched
         if now == self._changes:
             self._judged = now
+            self._whole = now if found is None or found[2] else self._whole
             if found:
-                self._look, shown = found
                 self._mistake = ""
-                self._show(shown)
+                self._show(*found[:2])
 
-    def _show(self, shown: Mapping[str, list[types.Diagnostic]]) -> None:
+    async def _finish(self) -> None:
+        """Judge what lies elsewhere and has a place in the open files, if nothing else is to be done."""
+        now, opened, work = self._changes, self.documents.opened, self._work
+
+        def judge() -> tuple[Look, Shown] | None:
+            look = work.look(opened, (), lambda: self._waiting > 0)
+            return (look, self._shown_as(look)) if look else None
+
+        found = await asyncio.get_running_loop().run_in_executor(self._thread, judge)
+        if found and now == self._changes:
+            self._whole = now
+            self._show(*found)
+
+    def _shown_as(self, look: Look) -> Shown:
+        return diagnostics(look, Atlas(look, self.encoding), shown_by(self.client_capabilities))
+
+    def _show(self, look: Look, shown: Shown) -> None:
         """Publish what is new, and empty lists where nothing is left."""
+        self._look = look
         versions = {
             buffer.uri: buffer.version for file in self._look.opened.values() for buffer in file.buffers.values()
         }
@@ -157,8 +182,18 @@ class Door(LanguageServer):
             self._renew()
 
     async def apart(self, job: Callable[[], T]) -> T:
-        """Do something in the thread that judges, after what waits there."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+        """Do something in the thread that judges, after what waits there; what nobody waits for is broken off."""
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+        finally:
+            self._waiting -= 1
+            asyncio.get_running_loop().call_soon(self._rest)
+
+    def _rest(self) -> None:
+        """Go on with what was left for later."""
+        if not self._waiting and self._whole < self._judged == self._changes:
+            self._later = asyncio.ensure_future(self.guarded(self._finish()))
 
     async def guarded(self, job: Awaitable[T]) -> T | None:
         """The result of a job; where it fails, the failure is logged and shown, once, and the server goes on."""
@@ -377,11 +412,13 @@ def door() -> Door:
     return server
 
 
-def serve() -> int:
-    """Serve on the standard streams; 0 if a shutdown was asked for before the end, else 1."""
+def serve() -> NoReturn:
+    """Serve on the standard streams, then end the process: 0 if a shutdown was asked for before, else 1."""
     server, (asked, answered) = door(), _streams()
     server.start_io(asked, answered)
-    return 0 if server.said_goodbye else 1
+    sys.stderr.flush()
+    # The interpreter would wait for the thread that judges, and nobody waits for that any more.
+    os._exit(0 if server.said_goodbye else 1)
 
 
 def _streams() -> tuple[BinaryIO, BinaryIO]:

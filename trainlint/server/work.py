@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from trainlint import config
@@ -56,6 +56,10 @@ class Change:
     is_safe: bool = False
 
 
+class Interrupted(Exception):
+    """Somebody else has to be served first."""
+
+
 class Work:
     """The open sessions. ``folders`` are those of the workspace, ``table`` the settings that the editor gives."""
 
@@ -64,20 +68,43 @@ class Work:
         self._sessions: dict[str, Session] = {}
         self._known: dict[str, dict[str, bytes]] = {}
         self._tops = cache(self._top)
+        self._give_way: Callable[[], bool] = lambda: False
 
-    def look(self, opened: Files, touched: Collection[str]) -> Look:
-        """Judge what changed; ``touched`` are files that are told to have changed on the disk.
+    def look(
+        self, opened: Files, touched: Collection[str], give_way: Callable[[], bool] = lambda: False
+    ) -> Look | None:
+        """Judge whatever has a place in an open file; ``touched`` are files that are told to have changed on the disk.
+
+        None where it gave way, asked between two files; what is judged by then need not be judged again.
 
         Raises:
             ConfigError, UnknownSelector, BaselineError, PackError: see ``Session.report``.
         """
+        sessions = self._told(opened, touched)
+        self._give_way = give_way
+        try:
+            return _found(opened, [sessions[top].report(paths) for top, paths in self._asked(opened).items()])
+        except Interrupted:
+            return None
+        finally:
+            self._give_way = lambda: False
+
+    def look_here(self, opened: Files) -> Look:
+        """Judge what stands in the open files, which asks for few others."""
+        sessions = self._told(opened, ())
+        asked = self._asked(opened).items()
+        return _found(opened, [sessions[top].report(paths, here=True) for top, paths in asked])
+
+    def _told(self, opened: Files, touched: Collection[str]) -> Mapping[str, Session]:
+        """The sessions by their folders, told of all changes; those that are of no more use are gone."""
         asked = self._asked(opened)
         for top in [top for top in self._sessions if top not in asked and top not in self._folders]:
             del self._sessions[top], self._known[top]
-        sessions = {top: self._session(top, opened, touched) for top in [*self._sessions, *asked]}
-        reports = [sessions[top].report(paths) for top, paths in asked.items()]
-        findings = dict.fromkeys(finding for report in reports for finding in report.findings)
-        return Look(opened, tuple(findings))
+        return {top: self._session(top, opened, touched) for top in [*self._sessions, *asked]}
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._give_way():
+            raise Interrupted
 
     def resolve(self, path: str, cell: int | None, row: int, opened: Files) -> Resolution:
         """What is believed of a row."""
@@ -117,7 +144,7 @@ class Work:
     def _session(self, top: str, opened: Files, touched: Collection[str]) -> Session:
         """The session of a folder, told of all changes."""
         if top not in self._sessions:
-            self._sessions[top], self._known[top] = Session(self._request(top, (), {})), {}
+            self._sessions[top], self._known[top] = Session(replace(self._request(top, (), {}), tell=self._tell)), {}
         session, known = self._sessions[top], self._known[top]
         now = _texts(opened)
         for path in {*touched, *(path for path in known if path not in now)}:
@@ -153,6 +180,10 @@ def _texts(opened: Files) -> dict[str, bytes]:
         for path, file in opened.items()
         if os.path.basename(path) not in config.FILES and (file.is_code or os.path.exists(path))
     }
+
+
+def _found(opened: Files, reports: Iterable[Report]) -> Look:
+    return Look(opened, tuple(dict.fromkeys(finding for report in reports for finding in report.findings)))
 
 
 def changes(look: Look, findings: Iterable[Finding]) -> Iterator[Change]:
