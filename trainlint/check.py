@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cache, cached_property, reduce
+from typing import TypeVar
 
 from trainlint import baseline, config
 from trainlint.config import Settings
@@ -54,7 +55,10 @@ from trainlint.span import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from trainlint.keep import Keep
     from trainlint.suppress import Ran
+
+V = TypeVar("V")
 
 ABSENT = "no such file or folder"
 LEFT_OUT = "the settings leave it out, and force-exclude holds"
@@ -100,6 +104,7 @@ class Request:
 
     ``isolated`` ignores the settings beside the code. ``folder`` is the working directory. ``texts`` are the bytes that
     files are taken to hold, whatever they hold on the disk. ``tell`` is told how many of how many files are observed.
+    ``cache`` is the folder in which results are kept from one run to the next; without one, none are.
     """
 
     paths: tuple[str, ...]
@@ -110,6 +115,7 @@ class Request:
     texts: Mapping[str, bytes] = field(default_factory=dict)
     shard: Shard = Shard()
     tell: Callable[[int, int], None] | None = None
+    cache: str = ""
 
 
 @dataclass(frozen=True)
@@ -246,18 +252,37 @@ class Session:
         return reduce(_joined, (self._checked(scope, request) for scope in known), start)
 
     def _checked(self, scope: Scope, request: Request) -> Report:
-        seen = self._seen(scope, request)
-        return _checked(scope, request, seen, list(rules_for(seen, scope.settings, self._rules)), self._text)
+        files = self._files_of(scope, request)
+        keep = self._keep(scope, request, files)
+        report = keep.report() if keep else None
+        if report is None:
+            observer = self._observer(scope, files.every, request, keep)
+            known = seen(scope, request, files, observer)
+            rules = list(rules_for(known, scope.settings, self._rules))
+            report = _checked(scope, request, known, rules, self._text)
+            if keep:
+                keep.write(report, observer, rules)
+        return report
+
+    def _keep(self, scope: Scope, request: Request, files: Files) -> Keep | None:
+        """What earlier runs left for this one; nothing where it is to be judged what no disk holds."""
+        known = _whose(scope) in self._observers
+        if not request.cache or known or self._texts or scope.here or scope.is_over(request.cache):
+            return None
+        from trainlint.keep import Keep
+
+        settings = scope.settings
+        skipped = [(path, why, os.access(path, os.R_OK)) for path, why in files.skipped.items()]
+        baseline = settings.baseline and read(settings.baseline)
+        told = replace(scope, layers=(), settings=replace(settings, output_format=()))
+        wanted = (request.paths, request.folder, told, files.asked, skipped, baseline)
+        deciding = (settings.src, settings.values)
+        return Keep(request.cache, scope.root, files.every, deciding, wanted, lambda path: self._text(path).lines)
 
     def _text(self, path: str) -> Text:
         if path not in self._written:
             self._written[path] = text_of(path, self._texts)
         return self._written[path]
-
-    def _seen(self, scope: Scope, request: Request) -> Seen:
-        """The project of a scope, as it is now."""
-        files = self._files_of(scope, request)
-        return seen(scope, request, files, self._observer(scope, files.every, request))
 
     def _files_of(self, scope: Scope, request: Request) -> Files:
         """What ``files_of`` says, one walk for all that lies in a project."""
@@ -274,13 +299,15 @@ class Session:
             self._files[key] = files_of(scope, request.texts)
         return self._files[key]
 
-    def _observer(self, scope: Scope, files: tuple[str, ...], request: Request) -> Observer:
+    def _observer(self, scope: Scope, files: tuple[str, ...], request: Request, keep: Keep | None) -> Observer:
         """Who observes the project of a scope, told of all that changed."""
         settings = scope.settings
         project = Project(scope.root, files, settings.src, settings.values, request.texts)
-        key = (scope.root, settings.src, tuple(settings.values.items()))
+        key = _whose(scope)
         if key not in self._observers:
-            self._observers[key] = Observer(project)
+            self._observers[key] = Observer(project, keep.ledger if keep else None)
+            if keep:
+                keep.restore(self._observers[key])
         elif self._changed[key] or files != self._observers[key].project.files:
             self._observers[key].change(project, self._changed[key])
         self._changed[key] = set()
@@ -669,6 +696,11 @@ def _tally(facts: Facts, findings: Iterable[Finding], constant: set[str], kind: 
     )
 
 
+def _whose(scope: Scope) -> tuple[object, ...]:
+    """What all that look at a project in the same way have in common."""
+    return scope.root, scope.settings.src, tuple(scope.settings.values.items())
+
+
 def _joined(first: Report, second: Report) -> Report:
     findings = sorted((*first.findings, *second.findings), key=lambda each: (each.where, each.code, each.message))
     return Report(
@@ -686,5 +718,10 @@ def _joined(first: Report, second: Report) -> Report:
         identities={**first.identities, **second.identities},
         baselined=(*first.baselined, *second.baselined),
         stale=(*first.stale, *second.stale),
-        lines={**first.lines, **second.lines},
+        lines=_either(first.lines, second.lines),
     )
+
+
+def _either(first: Mapping[str, V], second: Mapping[str, V]) -> Mapping[str, V]:
+    """Both tables as one; one that is alone is left as it is, for it may still be unread."""
+    return {**first, **second} if first and second else first or second

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from trainlint import config
 from trainlint.baseline import BaselineError
+from trainlint.cache import users_folder
 from trainlint.check import Request, Shard, check
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
@@ -82,7 +83,19 @@ def requested(paths: tuple[str, ...], said: Said, given: tuple[Layer, ...], src:
     named = (*paths, *_listed(said))
     everything = not (named or "hook" in said or "files-from" in said)
     wanted = (src or (".",)) if everything else named
-    return Request(wanted, os.getcwd(), given, "isolated" in said, jobs(said), shard=_shard(said))
+    folder = os.getcwd()
+    return Request(
+        wanted, folder, given, "isolated" in said, jobs(said), shard=_shard(said), cache=_cache(said, folder)
+    )
+
+
+def _cache(said: Said, folder: str) -> str:
+    return "" if "no-cache" in said else kept_in(said, folder)
+
+
+def kept_in(said: Said, folder: str) -> str:
+    """The folder in which results are kept from one run to the next; nothing where none are."""
+    return os.path.abspath(os.path.join(folder, said["cache-dir"][-1])) if "cache-dir" in said else users_folder()
 
 
 def _listed(said: Said) -> Iterator[str]:

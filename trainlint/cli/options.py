@@ -122,8 +122,8 @@ CHECK = Command(
         Option("baseline", "A file of known findings, which are not reported (trainlint baseline).", Kind.ONE, "FILE"),
         Option("hook", "Called by a hook: without paths there is nothing to check."),
         Option("jobs", "How many processes may work at once (default: 1).", Kind.ONE, "N", short="-j"),
-        Option("no-cache", "Reserved: there is no cache yet."),
-        Option("cache-dir", "Reserved: there is no cache yet.", Kind.ONE, "FOLDER"),
+        Option("no-cache", "Keep nothing for the next run, and use nothing of the last one."),
+        Option("cache-dir", "Where results are kept for the next run (default: the user's cache).", Kind.ONE, "FOLDER"),
     ),
     "trainlint.cli.check",
 )
@@ -216,9 +216,20 @@ SERVER = Command(
     "trainlint.server",
 )
 
+CLEAN = Command(
+    "clean",
+    "Remove what was kept of earlier runs.",
+    "",
+    "",
+    tuple(option for option in CHECK.options if option.name == "cache-dir"),
+    "trainlint.cli.clean",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, SERVER, VERSION)}
+COMMANDS = {
+    command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, SERVER, CLEAN, VERSION)
+}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""

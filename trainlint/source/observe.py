@@ -9,12 +9,13 @@ import gc
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from trainlint.facts import Facts
 from trainlint.source.sift import relevant
 from trainlint.source.silencing import may_silence
+from trainlint.source.stamps import Ledger, Seen
 from trainlint.source.text import NOTEBOOK, Fault, read
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from trainlint.source.enclosing import Definition
     from trainlint.source.notebook import Cell
     from trainlint.source.verdicts import Unit, Verdicts
-    from trainlint.source.workspace import Workspace
+    from trainlint.source.workspace import Tables, Workspace
     from trainlint.value import Settled
 
 T = TypeVar("T")
@@ -118,9 +119,9 @@ def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Set
         return tuple(settled(workspace, module, cell, row))
 
 
-def _searched(project: Project, path: str) -> bytes | Fault:
+def _searched(path: str, read: Callable[[str], bytes | Fault]) -> bytes | Fault:
     """What words are looked for in: a file's bytes, or those of a notebook's code."""
-    data = project.read(path)
+    data = read(path)
     if isinstance(data, Fault) or not path.endswith(NOTEBOOK):
         return data
     from trainlint.source.notebook import opened
@@ -141,8 +142,8 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1, tell: Tell | 
 class Observer:
     """A project that is kept open between looks: what nobody said has changed is neither read nor judged again."""
 
-    def __init__(self, project: Project) -> None:
-        self.project = project
+    def __init__(self, project: Project, ledger: Ledger | None = None) -> None:
+        self.project, self._ledger = project, ledger
         self._sifted: dict[str, tuple[bool, bool]] = {}
         self._verdicts: Verdicts | None = None
 
@@ -159,7 +160,7 @@ class Observer:
         wanted = self.project.files if files is None else files
         for path in wanted:
             if path not in self._sifted:
-                self._sifted[path] = _may_hold(_searched(self.project, path))
+                self._sifted[path] = _may_hold(_searched(path, self._read))
         held = [(path, *self._sifted[path]) for path in wanted]
         return Sifted(
             tuple(path for path, may_matter, _ in held if may_matter),
@@ -171,17 +172,36 @@ class Observer:
         from trainlint.source.company import joined
         from trainlint.source.verdicts import Verdicts
 
-        if self._verdicts is None:
-            self._verdicts = Verdicts(_workspace(self.project, self._read))
+        known = self._verdicts = self._verdicts or Verdicts(_workspace(self.project, self._read))
         if jobs > 1:
-            self._judge_apart(self._verdicts, files, jobs, tell or _nobody)
+            self._judge_apart(known, files, jobs, tell or _nobody)
         with _deep():
-            verdicts = list(self._verdicts.of(_told(files, len(files), tell or _nobody)))
+            verdicts = list(known.of(_told(files, len(files), tell or _nobody)))
         facts = joined(fact for verdict in verdicts for fact in verdict.facts)
         return Facts(facts, frozenset(name for verdict in verdicts for name in verdict.given))
 
+    def kept(self) -> tuple[dict[str, tuple[bool, bool]], tuple[dict[str, Unit], Tables] | None]:
+        """All that is known of the project, for another observer of the same files; what it judged must be encoded."""
+        known = self._verdicts
+        return self._sifted, None if known is None else (known.units, known.workspace.tables())
+
+    def restore(
+        self,
+        files: Sequence[str],
+        sifted: Mapping[str, tuple[bool, bool]],
+        known: tuple[dict[str, Unit], Tables] | None,
+    ) -> None:
+        """Take over what another observer knew when the project had these files."""
+        from trainlint.source.verdicts import Verdicts
+
+        self._sifted = dict(sifted)
+        if known is not None:
+            self._verdicts = Verdicts(_workspace(replace(self.project, files=tuple(files)), self._read))
+            self._verdicts.units = known[0]
+            self._verdicts.workspace.adopt(known[1])
+
     def _read(self, path: str) -> bytes | Fault:
-        return self.project.read(path)
+        return self._ledger.read(path) if self._ledger else self.project.read(path)
 
     def _judge_apart(self, verdicts: Verdicts, files: Sequence[str], jobs: int, tell: Tell) -> None:
         """Judge what is not known yet in several processes, where there is enough of it."""
@@ -194,8 +214,11 @@ class Observer:
         shares = [unknown[start : start + size] for start in range(0, len(unknown), size)]
         with ProcessPoolExecutor(jobs) as pool:
             every = pool.map(_judged, [self.project] * len(shares), shares)
-            for units in _told(every, len(shares), tell):
+            for units, tables, seen in _told(every, len(shares), tell):
                 verdicts.units.update(units)
+                verdicts.workspace.adopt(tables)
+                if self._ledger:
+                    self._ledger.seen.update(seen)
 
 
 def _may_hold(data: bytes | Fault) -> tuple[bool, bool]:
@@ -216,15 +239,16 @@ def _told(things: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
         yield thing
 
 
-def _judged(project: Project, files: Sequence[str]) -> dict[str, Unit]:
-    """Every verdict of these files, by file."""
+def _judged(project: Project, files: Sequence[str]) -> tuple[dict[str, Unit], Tables, dict[str, Seen]]:
+    """Every verdict of these files, by file, what was asked for them, and what was read."""
     from trainlint.source.verdicts import Verdicts
 
-    verdicts = Verdicts(_workspace(project, project.read))
+    ledger = Ledger(project.read)
+    verdicts = Verdicts(_workspace(project, ledger.read))
     with _deep():
         for _ in verdicts.of(files):
             pass
-    return verdicts.units
+    return verdicts.units, verdicts.workspace.tables(), ledger.seen
 
 
 def _workspace(project: Project, read: Callable[[str], bytes | Fault]) -> Workspace:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 FEW_WORDS = 24
 """Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
@@ -20,6 +20,9 @@ WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
 
 SETTERS = re.compile(rb"(?:setattr\(\s*[\w.]+\s*,|\.(?:add|register)_module\(|\._modules\[)\s*[\"'](\w+)[\"']")
 """The same through ``setattr``, and through the table of a module's own modules."""
+
+Tables = tuple[dict[str, list[str]], dict[str, list[str]], dict[bytes, list[str]] | None]
+"""The files that hold each word, in which each pattern is found, and that write each attribute, if that was asked."""
 
 
 class Search:
@@ -41,11 +44,7 @@ class Search:
         """The files whose text holds a word; where it ends in letters, they end an identifier there too."""
         if word not in self._holding:
             wanted = word.encode()
-            self._holding[word] = [path for path in self._likely(wanted) if wanted in self.text(path)]
-            if not word.isidentifier():
-                self._signed.append(word)
-            for each in _identifiers(wanted):
-                self._asking.setdefault(each, []).append(word)
+            self._keep(word, [path for path in self._likely(wanted) if wanted in self.text(path)])
         return self._holding[word]
 
     def holds(self, word: str, path: str) -> bool:
@@ -66,30 +65,56 @@ class Search:
             self._matching[pattern] = [path for path in self._files if found.search(self.text(path))]
         return self._matching[pattern]
 
-    def change(self, path: str, before: bytes, now: bytes) -> frozenset[str]:
-        """A file held these bytes and holds those now: the words and patterns whose answers are others."""
-        changed = _identifiers(before) ^ _identifiers(now)
-        if self._words is not None:
+    def change(self, path: str, before: bytes | None, now: bytes) -> frozenset[str]:
+        """A file held these bytes, or nobody knows which, and holds those now: the words and patterns whose answers
+        are others.
+        """
+        there = _identifiers(now)
+        changed = None if before is None else _identifiers(before) ^ there
+        if self._words is not None and changed is not None:
             _turn(self._words, changed, path)
-        found = {word for word in self._words_in(changed, before, now) if self._is_turned(word, path, now)}
-        if self._written is not None:
-            written = _written(before) ^ _written(now)
-            _turn(self._written, written, path)
-            found.update(name.decode(errors="replace") for name in written)
+        suspects = self._holding if before is None or changed is None else self._suspects(changed, before, now)
+        found = {word for word in suspects if _put(self._holding[word], path, there=_holds(now, there, word))}
+        found.update(self._rewritten(path, before, now))
         for pattern, paths in self._matching.items():
             if _put(paths, path, there=re.search(pattern.encode("latin-1"), now) is not None):
                 found.add(pattern)
         return frozenset(found)
 
-    def _words_in(self, changed: Iterable[bytes], before: bytes, now: bytes) -> set[str]:
+    def _suspects(self, changed: Iterable[bytes], before: bytes, now: bytes) -> set[str]:
         """The words that were asked for and that other identifiers, or the signs between the same ones, may turn."""
         words = {word for each in changed for word in self._asking.get(each, ())}
         return words | {word for word in self._signed if (word.encode() in before) != (word.encode() in now)}
 
-    def _is_turned(self, word: str, path: str, now: bytes) -> bool:
-        wanted = word.encode()
-        there = wanted in now and _identifiers(wanted) <= _identifiers(now)
-        return _put(self._holding[word], path, there=there)
+    def _rewritten(self, path: str, before: bytes | None, now: bytes) -> Iterator[str]:
+        """The attributes that a file writes and did not write, or the other way round."""
+        if self._written is None:
+            return
+        known = before is not None and _written(before)
+        earlier = known or {name for name, paths in self._written.items() if before is None and _has(paths, path)}
+        names = earlier ^ _written(now)
+        _turn(self._written, names, path)
+        yield from (name.decode(errors="replace") for name in names)
+
+    def tables(self) -> Tables:
+        """All that was asked and answered, to be adopted by another search in the same files."""
+        return self._holding, self._matching, self._written
+
+    def adopt(self, tables: Tables) -> None:
+        """Take over what another search has found."""
+        holding, matching, written = tables
+        for word, paths in holding.items():
+            if word not in self._holding:
+                self._keep(word, paths)
+        self._matching.update(matching)
+        self._written = self._written if written is None else written
+
+    def _keep(self, word: str, paths: list[str]) -> None:
+        self._holding[word] = paths
+        if not word.isidentifier():
+            self._signed.append(word)
+        for each in _identifiers(word.encode()):
+            self._asking.setdefault(each, []).append(word)
 
     def add(self, path: str) -> None:
         """There is one more file, which holds nothing yet."""
@@ -146,6 +171,11 @@ def _put(paths: list[str], path: str, *, there: bool) -> bool:
 def _has(paths: Sequence[str], path: str) -> bool:
     place = bisect_left(paths, path)
     return place < len(paths) and paths[place] == path
+
+
+def _holds(text: bytes, identifiers: frozenset[bytes], word: str) -> bool:
+    wanted = word.encode()
+    return wanted in identifiers or (wanted in text and _identifiers(wanted) <= identifiers)
 
 
 def _identifiers(text: bytes) -> frozenset[bytes]:

@@ -50,14 +50,14 @@ class Unit:
 
     alone: Verdict
     choices: dict[str, Choice] = field(default_factory=dict)
-    open: set[str] = field(default_factory=lambda: {linker.doing for linker in LINKERS})
+    open: frozenset[str] = frozenset(linker.doing for linker in LINKERS)
 
     def forget(self, changed: Notes) -> None:
         """Let go of what rests on any of these."""
         for doing, choice in list(self.choices.items()):
             if not changed.isdisjoint(choice.verdict.notes):
                 del self.choices[doing]
-                self.open.add(doing)
+                self.open |= {doing}
             else:
                 gone = [place for place, verdict in choice.said.items() if not changed.isdisjoint(verdict.notes)]
                 for place in gone:
@@ -115,7 +115,7 @@ class Verdicts:
         for chosen in choices(self.workspace, path, wanting) if wanting else ():
             self._choose(unit, path, chosen, done)
         if wanting:
-            unit.open.clear()
+            unit.open = frozenset()
             known = (linker.doing for linker in LINKERS)
             unit.choices = {doing: unit.choices[doing] for doing in known if doing in unit.choices}
         return unit

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from trainlint.source import search
 from trainlint.source.journal import Answers, AskedFor, Dependencies, File, Journal, Kind, Query
 from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.search import Search
@@ -31,6 +32,11 @@ STARS = re.compile(rb"\bfrom[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 
 LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
 """An ``__all__`` that is written out."""
+
+KINDS = {kind.value: kind for kind in Kind}
+
+Tables = tuple[list[tuple[str, tuple[str, ...], tuple[str, ...]]], search.Tables]
+"""Queries with their answers, and what is known of the words in them, as plain data."""
 
 
 class Workspace:
@@ -69,7 +75,7 @@ class Workspace:
         if any(os.path.basename(path) == "__init__.py" for path in moved):
             # Every module below a package that comes or goes has another name.
             later._modules = {}
-        suspected = sorted({*self._bytes.keys() & set(changed), *moved})
+        suspected = sorted({*changed, *moved})
         renewed = ((path, self._renewed(path, later)) for path in suspected)
         texts = {path: each for path, each in renewed if each is not None}
         asked = {each for path, (before, now) in texts.items() for each in later._search.change(path, before, now)}
@@ -79,8 +85,11 @@ class Workspace:
         suspects.update(later._suspects(texts, is_moved=bool(moved)))
         return later, frozenset((*texts, *filter(later._is_answered_anew, suspects)))
 
-    def _renewed(self, path: str, later: Workspace) -> tuple[bytes, bytes] | None:
-        """What there was to search in a file and what there is, all else about it forgotten; None if it is the same."""
+    def _renewed(self, path: str, later: Workspace) -> tuple[bytes | None, bytes] | None:
+        """What there was to search in a file, if that is known, and what there is, all else about it forgotten.
+
+        None where a file is the same.
+        """
         held, notebook = self._bytes.pop(path, None), self._notebooks.pop(path, None)
         now = later._data(path)
         moves = (path in self.known) != (path in later.known)
@@ -89,20 +98,41 @@ class Workspace:
         if moves and path in later.known:
             later._search.add(path)
         self._modules.pop(path, None)
-        before = held if isinstance(held, bytes) and path in self.known else b""
+        searched = held if path in self.known else b""
+        before = b"" if isinstance(searched, Fault) else searched
         return before, later._text(path) if path in later.known else b""
 
-    def _suspects(self, texts: Mapping[str, tuple[bytes, bytes]], *, is_moved: bool) -> Iterator[Query]:
+    def _suspects(self, texts: Mapping[str, tuple[bytes | None, bytes]], *, is_moved: bool) -> Iterator[Query]:
         """The queries that rest on more than the words of a file, and may have another answer."""
-        either = [before + b"\n" + now for before, now in texts.values()]
+        either = [(before or b"") + b"\n" + now for before, now in texts.values()]
         for query, answer in self._answered.items():
+            touches = not texts.keys().isdisjoint(answer) or len(answer) >= MOST_FILES
             match query.kind:
                 case Kind.FIND | Kind.CALLED if is_moved:
                     yield query
-                case Kind.WEB if is_moved or not texts.keys().isdisjoint(answer):
+                case Kind.WEB if is_moved or touches:
                     yield query
-                case Kind.CHANGING if any(all(word.encode() in text for word in query.words) for text in either):
+                case Kind.CHANGING if touches or any(_holds_all(text, query.words) for text in either):
                     yield query
+
+    def tables(self) -> Tables:
+        """All queries and their answers, to be adopted by another workspace of the same files."""
+        answered = [(query.kind.value, query.words, answer) for query, answer in self._answered.items()]
+        return answered, self._search.tables()
+
+    def adopt(self, tables: Tables) -> None:
+        """Take over the answers of another workspace."""
+        answered, searched = tables
+        self._search.adopt(searched)
+        for kind, words, answer in answered:
+            self._keep(Query(KINDS[kind], words), answer)
+
+    def _keep(self, query: Query, answer: tuple[str, ...]) -> tuple[str, ...]:
+        if query not in self._answered:
+            for word in query.words[: WORDS_OF.get(query.kind, 0)]:
+                self._asking.setdefault(word, []).append(query)
+        self._answered[query] = answer
+        return answer
 
     def _is_answered_anew(self, query: Query) -> bool:
         """Whether a query has another answer than it had."""
@@ -175,11 +205,8 @@ class Workspace:
 
     def answer(self, query: Query) -> tuple[str, ...]:
         """The files that a query asks for, in their order."""
-        if query not in self._answered:
-            self._answered[query] = tuple(self._found_for(query))
-            for word in query.words[: WORDS_OF.get(query.kind, 0)]:
-                self._asking.setdefault(word, []).append(query)
-        return self._answered[query]
+        known = self._answered.get(query)
+        return self._keep(query, tuple(self._found_for(query))) if known is None else known
 
     def _found_for(self, query: Query) -> Iterable[str]:
         first, second = query.words
@@ -353,3 +380,7 @@ class Workspace:
     def number(self, *key: object) -> int:
         """A number for a key, the same one each time: frames are told apart by it."""
         return hash(key) & LARGEST
+
+
+def _holds_all(text: bytes, words: Iterable[str]) -> bool:
+    return all(word.encode() in text for word in words)
