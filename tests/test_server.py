@@ -211,6 +211,7 @@ def test_half_a_line_is_told_as_such_and_forgiven(at: Editor, project: Path) -> 
     at.shown(name, 1)
     at.change(name, 2, whole(LOSS + "def later(:\n"))
     assert codes(at.shown(name, 2)) == ["TL902"]
+    assert at.hover(name, LINE, COLUMN) is None
     at.change(name, 3, whole(LOSS))
     assert codes(at.shown(name, 3)) == ["TL101"]
 

@@ -20,7 +20,7 @@ from trainlint.fix import Code, Unfixable, changed, text_edits
 from trainlint.repair import file_of, repaired, stands
 from trainlint.report import Report
 from trainlint.report.resolution import Resolution
-from trainlint.resolve import Place, resolve
+from trainlint.resolve import NoPlace, Place, resolve_here
 from trainlint.rule import installed
 from trainlint.selection import always_runs
 from trainlint.server.documents import Opened
@@ -107,9 +107,12 @@ class Work:
             raise Interrupted
 
     def resolve(self, path: str, cell: int | None, row: int, opened: Files) -> Resolution:
-        """What is believed of a row."""
-        request = self._request(self._tops(os.path.dirname(path)), (path,), opened)
-        return resolve(Place(path, row, cell), request)
+        """What is believed of a row; nothing where the file cannot be read."""
+        session = self._session(self._tops(os.path.dirname(path)), opened, ())
+        try:
+            return resolve_here(Place(path, row, cell), session)
+        except NoPlace:
+            return Resolution()
 
     def repair(self, path: str, found: Look) -> Change | None:
         """All safe fixes of an open file that hold together, each checked; None where there are none."""
