@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from trainlint.report import filename, reason
@@ -10,6 +11,8 @@ from trainlint.report.resolution import Resolution, Row, Site, rows
 from trainlint.server.places import uri_of
 from trainlint.span import Span
 from trainlint.value import Settled, Step, Worth
+
+LINK = re.compile(r"\[([^]]*)\]\(file:[^)]*\)")
 
 
 def told(resolution: Resolution, at: Span, folder: str) -> tuple[Span, str] | None:
@@ -33,8 +36,12 @@ def holds(span: Span, at: Span) -> bool:
 
 
 def plain(text: str) -> str:
-    """Markdown without its marks."""
-    return text.replace("**", "").replace("`", "")
+    """Markdown of ours without its marks.
+
+    >>> plain("**loss**: `CODES = 64` [sizes.py:1](file:///project/sizes.py#L1)")
+    'loss: CODES = 64 sizes.py:1'
+    """
+    return LINK.sub(r"\1", text).replace("**", "").replace("`", "").replace("\n---\n", "\n")
 
 
 def _size(name: Settled) -> tuple[int, int]:
