@@ -403,6 +403,7 @@ def test_all_safe_fixes_are_one_action_and_unsafe_ones_no_part_of_it(at: Editor,
     found = codes(at.shown(name, 1))
     assert found.count("TL206") == 2
     (action,) = at.actions(name, 0, only=["source.fixAll.trainlint"])
+    assert "isPreferred" not in action
     result = applied(text, edits_of(action))
     at.change(name, 2, whole(result))
     assert codes(at.shown(name, 2)) == [code for code in found if code != "TL206"]

@@ -27,14 +27,14 @@ def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
 def action(
     change: Change, kind: str, look: Look, atlas: Atlas, client: types.ClientCapabilities
 ) -> types.CodeAction | None:
-    """A change as the editor applies it, preferred only if it is safe; None where it cannot be told of its places."""
+    """A change as the editor applies it, preferred only if it is a safe fix; None where it knows no place for it."""
     if any(atlas.is_inside(edit.where) for edit in change.edits):
         return None
     return types.CodeAction(
         change.title,
         kind=kind,
         diagnostics=[diagnostic(finding, atlas, shown_by(client)) for finding in change.findings],
-        is_preferred=change.is_safe or None,
+        is_preferred=(change.is_safe and kind == QUICK_FIX) or None,
         edit=_edit(change, look, atlas, client),
     )
 
