@@ -284,7 +284,8 @@ def _turn(world: World, thing: Items, node: ast.AST) -> Thing:
     if len(steps) < len(made):
         steps = [thing.frame.step(thing.node)] * len(made)
     taken = world.choose("turn", ("turn", id(node), thing.frame.number), steps)
-    world.context[node] = steps[taken]
+    step = steps[taken]
+    world.take(("context", node), lambda each: each.context.update({node: step}))
     return made[taken]
 
 

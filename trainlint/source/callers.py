@@ -269,7 +269,8 @@ def _is_main(caller: Caller) -> bool:
 
 def _chosen(world: World, key: tuple[object, ...], callers: Sequence[Caller], called: ast.AST) -> Caller | None:
     """The caller of this world; None stands for all those beyond the first ones, which are not followed."""
-    most = MOST_CALLERS_OF_A_NUMBER if world.narrow else MOST_CALLERS
+    is_narrow = world.told("narrow", lambda each: each.narrow)
+    most = MOST_CALLERS_OF_A_NUMBER if is_narrow else MOST_CALLERS
     # One caller more is one path, as would be that of the callers that are not followed.
     most += len(callers) == most + 1
     first, rest = callers[:most], callers[most:]
@@ -277,9 +278,11 @@ def _chosen(world: World, key: tuple[object, ...], callers: Sequence[Caller], ca
     if rest:
         steps.append(Step(f"called from {len(rest)} more places, here first", rest[0].module.span(rest[0].node)))
     taken = world.choose("caller", key, steps)
-    world.context[called] = steps[taken]
+    step = steps[taken]
+    world.take(("context", called), lambda each: each.context.update({called: step}))
     if taken == len(first):
-        world.unfollowed[called] = Unknown(f"{len(callers)} places call it, and {len(first)} are followed")
+        why = Unknown(f"{len(callers)} places call it, and {len(first)} are followed")
+        world.take(("unfollowed", called), lambda each: each.unfollowed.update({called: why}))
         return None
     return first[taken]
 
@@ -288,7 +291,11 @@ def unfollowed(world: World, frame: Frame) -> Unknown | None:
     """Why a parameter is open on the path of the callers that are not followed."""
     function = frame.function
     holder = frame.module.parents.get(function) if function is not None else None
-    return next((world.unfollowed[node] for node in (function, holder) if node in world.unfollowed), None)
+    return _unfollowed(world, function) or _unfollowed(world, holder)
+
+
+def _unfollowed(world: World, node: ast.AST | None) -> Unknown | None:
+    return world.told(("unfollowed", node), lambda each: each.unfollowed.get(node))
 
 
 def _by_class_methods(cls: Class) -> Iterator[Caller]:
@@ -419,14 +426,8 @@ def entered(world: World, frame: Frame) -> Frame | None:
     function = frame.function
     if not world.looks_for_callers or function is None or isinstance(function, ast.ClassDef):
         return None
-    key = ("entered", frame.number)
-    if frame.number not in world.called and key not in world.asking:
-        world.asking.add(key)
-        try:
-            world.called[frame.number] = _entered(world, function, frame)
-        finally:
-            world.asking.discard(key)
-    return world.called.get(frame.number)
+    with world.once(("entered", frame.number)) as is_free:
+        return world.ask("entered", frame, lambda: _entered(world, function, frame)) if is_free else None
 
 
 def is_called(world: World, frame: Frame) -> bool:
@@ -496,9 +497,10 @@ def _entered(world: World, function: FunctionNode, frame: Frame) -> Frame | None
 
 def _on_the_way(world: World, callers: Sequence[Caller], module: Module, function: FunctionNode) -> tuple[Caller, ...]:
     """The callers that may lead to the site: they pass what it needs, and train where it does."""
-    needed = world.needed.get(function, ())
+    needed = world.told(("needed", function), lambda each: each.needed.get(function, ()))
+    learns = world.told("learns", lambda each: each.learns)
     passing = (each for each in callers if not _leaves_out(each, module, function, needed))
-    return tuple(each for each in passing if not world.learns or trains(each.module, each.node))
+    return tuple(each for each in passing if not learns or trains(each.module, each.node))
 
 
 def _leaves_out(caller: Caller, module: Module, function: FunctionNode, names: Collection[str]) -> bool:
@@ -650,9 +652,11 @@ def stand(world: World, node: ast.AST, frame: Frame) -> None:
 
     A caller for which one of them is closed does not lead to a loss.
     """
+    asks = world.told("asks callers", lambda each: each.learns and not each.narrow)
     for test, which in tuple(_arms(node, frame)):
-        world.given.setdefault(("branch", "if", spelled(frame.module, test), frame.number), which)
-        if world.learns and not world.narrow and _told_by_caller(world, test, frame) is (which == 1):
+        key = ("branch", "if", spelled(frame.module, test), frame.number)
+        world.answer(key, which)
+        if asks and _told_by_caller(world, test, frame) is (which == 1):
             raise Impossible
 
 

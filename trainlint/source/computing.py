@@ -24,20 +24,14 @@ PROMOTED = Unknown("an operation that mixed precision computes in 32 bits comes 
 PLAINLY = "Accelerator"
 """Opens no region where it is told so; what Fabric wraps hands out float32, whatever it is told."""
 
-CUDA = (
-    ".cuda(",
-    "cuda:",
-    '"cuda"',
-    "'cuda'",
-    "torch.cuda.",
-    "nccl",
-    "flash_attn",
-    "bitsandbytes",
-    "xformers",
-    "triton",
-)
-OTHERS = ('"mps"', "'mps'", "torch.mps", "torch.xpu", '"xpu"', "torch_xla", "torch.hpu", "torch_npu")
-CPU = ('"cpu"', "'cpu'")
+SAYING = {
+    Device.CUDA: (
+        ".cuda(", "cuda:", '"cuda"', "'cuda'", "torch.cuda.", "nccl", "flash_attn", "bitsandbytes", "xformers", "triton",
+    ),
+    Device.OTHER: ('"mps"', "'mps'", "torch.mps", "torch.xpu", '"xpu"', "torch_xla", "torch.hpu", "torch_npu"),
+    Device.CPU: ('"cpu"', "'cpu'"),
+}  # fmt: skip
+"""What a line says that names a device; where several are named, the first of these kinds counts."""
 
 
 def format_of(world: World, format: Format | None) -> Storage | Unknown:
@@ -156,12 +150,22 @@ def _is_plain(call: ast.Call) -> bool:
 def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tuple[Step, ...]]:
     """Where a program says that it runs, by the words of its files: CUDA if any says so, else another, else nothing."""
     every = list({module.path: module for module in modules}.values())
-    for kind, words in ((Device.CUDA, CUDA), (Device.OTHER, OTHERS), (Device.CPU, CPU)):
+    for kind in SAYING:
         for module in every:
-            for row, line in enumerate(module.rows, 1):
-                if any(word in line for word in words) and not line.lstrip().startswith("#"):
-                    return kind, (_line(module, row, line),)
+            row = _saying(module, kind)
+            if row:
+                return kind, (_line(module, row, module.rows[row - 1]),)
     return None, ()
+
+
+def _saying(module: Module, kind: Device) -> int:
+    """The first line of code of a file that names a device of this kind; 0 where there is none."""
+    known = module.kept.get(("device", kind))
+    if not isinstance(known, int):
+        said = (row for row, line in enumerate(module.rows, 1) if any(word in line for word in SAYING[kind]))
+        known = next((row for row in said if not module.rows[row - 1].lstrip().startswith("#")), 0)
+        module.kept["device", kind] = known
+    return known
 
 
 def _line(module: Module, row: int, line: str) -> Step:

@@ -31,7 +31,9 @@ def definitions(text: str) -> tuple[Definition, ...]:
     >>> [each.name for each in definitions("class Model:\\n    def step(self):\\n        pass\\n")]
     ['Model', 'Model.step']
     """
-    tree = parsed_or_none(text) or parsed_or_none(textwrap.dedent(text))
+    tree = parsed_or_none(text)
+    if tree is None and (flush := textwrap.dedent(text)) != text:
+        tree = parsed_or_none(flush)
     found = () if tree is None else _within(tree)
     return tuple(sorted(found, key=lambda each: (each.first, -each.last)))
 

@@ -186,25 +186,23 @@ class Evaluator(World):
         """What a module binds to a name when it has run, star imports included."""
         module = frame.module
         frame = self.module_frame(module)
-        key = ("module name", module.path, name)
-        if key in self.asking:
-            return Unknown("it is imported from itself")
-        self.asking.add(key)
-        try:
-            if name in module.rebound:
-                return Unknown(f"{name} is assigned through a global statement")
-            if several := names.cells_of(module, name):
-                return Unknown(f"{name} is defined in {_cells(several)}, and either may be the one that is used", name)
-            found = names.final(self, name, module.tree.body, frame)
-            starred = self._starred(name, frame, found, sys.maxsize)
-            if starred is not None:
-                return starred
-            if found:
-                return self.bound_value(found, name, frame)
-            if len(module.stars) == 1 and self.workspace.find(module.stars[0][0], module) is None:
-                return None if name in builtin.NAMES else External(f"{module.stars[0][0]}.{name}")
-        finally:
-            self.asking.discard(key)
+        with self.once(("module name", module.path, name)) as is_free:
+            return self._of_module(name, frame) if is_free else Unknown("it is imported from itself")
+
+    def _of_module(self, name: str, frame: Frame) -> Thing | None:
+        module = frame.module
+        if name in module.rebound:
+            return Unknown(f"{name} is assigned through a global statement")
+        if several := names.cells_of(module, name):
+            return Unknown(f"{name} is defined in {_cells(several)}, and either may be the one that is used", name)
+        found = names.final(self, name, module.tree.body, frame)
+        starred = self._starred(name, frame, found, sys.maxsize)
+        if starred is not None:
+            return starred
+        if found:
+            return self.bound_value(found, name, frame)
+        if len(module.stars) == 1 and self.workspace.find(module.stars[0][0], module) is None:
+            return None if name in builtin.NAMES else External(f"{module.stars[0][0]}.{name}")
         return None
 
     def _starred(self, name: str, frame: Frame, found: Binding | None, before: int) -> Thing | None:
@@ -812,10 +810,12 @@ class Evaluator(World):
 
     def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
         inner = Evaluator(self.workspace, path, budget)
-        inner.trains, inner.narrow, inner.learns, inner.needed = self.trains, self.narrow, self.learns, self.needed
+        # What another world says on this one's behalf is not noted here.
+        self.sure = False
+        inner.narrow, inner.learns, inner.needed = self.narrow, self.learns, self.needed
         inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
         if not self.renews:
-            inner.memo, inner.called = dict(self.memo), dict(self.called)
+            inner.memo = dict(self.memo)
             inner.context, inner.unfollowed = dict(self.context), dict(self.unfollowed)
         return inner
 

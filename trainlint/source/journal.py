@@ -97,6 +97,18 @@ class Journal:
         self._spans[number] = (start, len(self._log))
         self._log.append(number)
 
+    def worked_out(self, start: int) -> int:
+        """A new number for what was worked out since a place of the notes, to be ``used`` by."""
+        number = len(self._notes)
+        self._notes.append(None)
+        self._spans[number] = (start, len(self._log))
+        self._log.append(number)
+        return number
+
+    def used(self, number: int) -> None:
+        """What was worked out before is used again."""
+        self._log.append(number)
+
     def between(self, start: int, end: int) -> Dependencies:
         """What a stretch of the notes rests on, remembered answers opened."""
         seen: set[int] = set()

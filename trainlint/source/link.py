@@ -5,9 +5,8 @@ It starts at the sites of interest and evaluates backwards what each needs, once
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -33,6 +32,9 @@ from trainlint.value import Integer, Unknown
 ELSEWHERE = Unknown("on one branch this calls something that is not a known loss")
 MOST_ANSWERS = 12
 """A fork beneath which there are as many paths as this is not settled before the others."""
+
+MOST_COMBINATIONS = 1024
+"""Answers to the forks of a first path, all combined, beyond which its site is given up: few of such are followed whole."""
 
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
@@ -69,7 +71,7 @@ def judgements(workspace: Workspace, files: Iterable[str]) -> Iterator[Judged]:
     for path in files:
         opened = judged_alone(workspace, path)
         yield opened
-        for chosen in choices(workspace, path, LINKERS):
+        for chosen in choices(workspace, path, doings()):
             yield Judged(path, None, (), chosen.stretch)
             for place, site in chosen.sites.items():
                 if place not in done:
@@ -87,11 +89,16 @@ def judged_alone(workspace: Workspace, path: str) -> Judged:
     return Judged(path, None, faults, (start, len(workspace.journal)))
 
 
-def choices(workspace: Workspace, path: str, linkers: Iterable[Linker]) -> Iterator[Chosen]:
-    """The places of a file that each of these linkers looks at; none of a file that cannot be read, or of a test."""
+def doings() -> tuple[str, ...]:
+    """What the linkers do, in words, each by its own, in their order."""
+    return tuple(linker.doing for linker in LINKERS)
+
+
+def choices(workspace: Workspace, path: str, wanted: Collection[str]) -> Iterator[Chosen]:
+    """The places of a file that the linkers look at which do this; none of a file that cannot be read, or of a test."""
     module = workspace.module(path)
     if isinstance(module, Module) and not module.is_test:
-        for linker in linkers:
+        for linker in (each for each in LINKERS if each.doing in wanted):
             start = len(workspace.journal)
             workspace.module(path)
             every = linker.sites(Evaluator(workspace, Path(), None), module)
@@ -211,7 +218,7 @@ def _followed(
         for fact in facts:
             each = replace(fact, branch=path.steps("branch"))
             followed.found[type(fact)].setdefault(replace(fact, context=()), each)
-        if budget.left < 0:
+        if budget.left < 0 or (len(followed.paths) == 1 and path.combinations > MOST_COMBINATIONS):
             break
     followed.is_whole = last.next() is None
     return followed
@@ -245,7 +252,7 @@ def _settled(
     budget, first = Budget(steps), Path()
     known = Evaluator(workspace, first, budget)
     base = _result(known, run)
-    if not base or math.prod(len(fork.answers) for fork in first.forks.values()) <= most:
+    if not base or first.combinations <= most:
         return {}
     settled: dict[tuple[object, ...], int] = {}
     for key, fork in reversed(first.forks.items()):

@@ -443,7 +443,7 @@ def taken(world: World, node: ast.If | ast.IfExp, frame: Frame) -> int:
 
     Two tests of one text in one activation share a fork, so their arms agree.
     """
-    decided = truth(world, node.test, frame)
+    decided = truth(world, node.test, frame, asks=False)
     if decided is not None:
         return 0 if decided else 1
     test, flipped = node.test, 0
@@ -463,8 +463,10 @@ def spelled(module: Module, test: ast.expr) -> str:
     return known
 
 
-def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
+def truth(world: World, test: ast.expr, frame: Frame, *, asks: bool = True) -> bool | None:
     """What a test says for sure; None where it could go either way.
+
+    ``asks`` whether this path has said it before.
 
     ``self.training`` holds on the way to a site, unless the site itself stands where it does not.
     """
@@ -474,11 +476,10 @@ def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
         case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
             return True
         case ast.Attribute(attr="training"):
-            return not world.given.get(("branch", "if", spelled(frame.module, test), frame.number), 0)
-        case ast.Attribute(attr="training") if world.trains and dotted(test) not in frame.module.stored:
-            return True
+            key = ("branch", "if", spelled(frame.module, test), frame.number)
+            return not world.told(("given", key), lambda each: each.given.get(key, 0))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inside = truth(world, operand, frame)
+            inside = truth(world, operand, frame, asks=asks)
             return None if inside is None else not inside
         case ast.BoolOp(op=op, values=values):
             return _junction(world, op, values, frame)
@@ -486,14 +487,13 @@ def truth(world: World, test: ast.expr, frame: Frame) -> bool | None:
     if isinstance(value, Constant) and not value.assumed:
         return bool(value.value)
     known = known_truth(value)
-    return known if known is not None else _answered(world, test, frame)
+    return _answered(world, test, frame) if known is None and asks else known
 
 
 def _answered(world: World, test: ast.expr, frame: Frame) -> bool | None:
     """What this path has said of a test before: a part of a longer test must not say something else."""
     key = ("branch", "if", spelled(frame.module, test), frame.number)
-    fork = world.path.forks.get(key)
-    answer = world.given.get(key, fork.answer if fork is not None else None)
+    answer = world.told(("answered", key), lambda each: each.answered(key))
     return None if answer is None else answer == 0
 
 

@@ -380,7 +380,7 @@ def instance_attribute(world: World, built: Built, name: str) -> Thing | None:
     first, called = None, frozenset[str]()
     for owner, frame in initialisers(world, built):
         own = own_calls(owner.module, function_of(frame))
-        called |= {call.func.attr for call in own if isinstance(call.func, ast.Attribute)}
+        called |= set(map(_called, own))
         value = left(world, built, name, owner, frame)
         first = value if value is not None else first
         if first is not None and not _base_is_last(owner, function_of(frame), name):
@@ -455,8 +455,9 @@ def left(world: World, built: Built, name: str, owner: Class, frame: Frame) -> T
     found = final(world, path, function.body, frame)
     found = found if found and found.name == path else None
     row = getattr(found.node, "lineno", 0) if found else 0
-    for call in reversed(own_calls(owner.module, function)):
-        if call.lineno > row and path in owner.module.stored:
+    writing = _writing(world, built.what, name) if isinstance(built.what, Class) else frozenset[str]()
+    for call in reversed(own_calls(owner.module, function)) if writing else ():
+        if call.lineno > row and _called(call) in writing:
             value = _left_by_call(world, built, name, call, frame)
             if value is not None:
                 return value
@@ -467,21 +468,37 @@ def _left_by_call(world: World, built: Built, name: str, call: ast.Call, frame: 
     assert isinstance(built.what, Class) and isinstance(call.func, ast.Attribute), "a call of the object's own method"
     inner = method(world, built.what, call.func.attr, built)
     key = ("left by", call, name)
-    if inner is None or inner.owner is None or inner.receiver is not built or key in world.asking:
+    if inner is None or inner.owner is None or inner.receiver is not built:
         return None
-    if isinstance(inner.node, ast.Lambda) or f"{_first(inner.node)}.{name}" not in inner.owner.module.stored:
+    if isinstance(inner.node, ast.Lambda):
         return None
-    world.asking.add(key)
-    try:
-        return left(
-            world,
-            built,
-            name,
-            inner.owner,
-            entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call),
-        )
-    finally:
-        world.asking.discard(key)
+    with world.once(key) as is_free:
+        if not is_free:
+            return None
+        entry = entered(world, inner.node, inner.owner, built, arguments(world, call, frame), call)
+        return left(world, built, name, inner.owner, entry)
+
+
+def _writing(world: World, cls: Class, name: str) -> frozenset[str]:
+    """The methods of a class that write an attribute of the object, or call one of its methods that does."""
+    key = ("writing", cls.node, name)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, frozenset):
+        owners = [each for each in lineage(world, cls) if isinstance(each, Class)]
+        every = [(owner.module, node) for owner in owners for node in methods(owner).values()]
+        writing = {node.name for module, node in every if f"{_first(node)}.{name}" in _last_write(module, node)}
+        calling = {node.name: {_called(call) for call in own_calls(module, node)} for module, node in every}
+        more = writing
+        while more:
+            more = {each for each, called in calling.items() if called & writing} - writing
+            writing |= more
+        known = world.workspace.answers[key] = frozenset(writing)
+    return known
+
+
+def _called(call: ast.Call) -> str:
+    """The method that a call of an object's own names."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def left_between(world: World, found: Binding, node: ast.Attribute, frame: Frame) -> Thing | None:
@@ -492,7 +509,13 @@ def left_between(world: World, found: Binding, node: ast.Attribute, frame: Frame
     if not isinstance(receiver, Built) or not isinstance(receiver.what, Class):
         return None
     calls = own_calls(frame.module, function)
-    between = (call for call in calls if getattr(found.node, "lineno", 0) < call.lineno < node.lineno)
+    writing = _writing(world, receiver.what, node.attr)
+    between = (
+        call
+        for call in calls
+        if getattr(found.node, "lineno", 0) < call.lineno < node.lineno
+        if _called(call) in writing
+    )
     values = (_left_by_call(world, receiver, node.attr, call, frame) for call in reversed(tuple(between)))
     return next((value for value in values if value is not None), None)
 
@@ -516,7 +539,7 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
             if node.name == "__init__" or not node.args.args:
                 continue
             path = f"{node.args.args[0].arg}.{name}"
-            if path not in owner.module.stored:
+            if path not in _last_write(owner.module, node):
                 continue
             frame = entered(world, node, owner, built, None, node)
             found = final(world, path, node.body, frame)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from trainlint.source.sift.kind import words_of
+
 NOQA = re.compile(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", re.IGNORECASE)
 """With a code or a name of ours; most are for other linters."""
+
+SPELLINGS = (b"noqa", b"NOQA", b"NoQA")
 
 
 def may_silence(data: bytes) -> bool:
     """May this file hold a comment of ours?"""
-    if b"trainlint" in data:
-        return True
-    return any(word in data for word in (b"noqa", b"NOQA", b"NoQA")) and NOQA.search(data) is not None
+    words = words_of(data)
+    return words.has(b"trainlint") or (words.holds(SPELLINGS) and NOQA.search(data) is not None)

@@ -350,14 +350,10 @@ def _adapted(world: World, call: ast.Call, frame: Frame) -> Weights:
 
 def _before(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:
     """The format of what is adapted; ``model = get_peft_model(model)`` without a model before it needs itself."""
-    key = ("adapted", call, frame.number)
-    if key in world.asking:
-        return Unknown(CIRCULAR)
-    world.asking.add(key)
-    try:
+    with world.once(("adapted", call, frame.number)) as is_free:
+        if not is_free:
+            return Unknown(CIRCULAR)
         return weights(world, world.evaluate(call.args[0], frame), call, frame).every
-    finally:
-        world.asking.discard(key)
 
 
 def _loaded(world: World, call: ast.Call, frame: Frame) -> Storage | Unknown:

@@ -242,9 +242,10 @@ def _fault(data: bytes, declared: str, error: Exception) -> Fault:
 
 
 def _mistake(text: str, error: Exception) -> Fault:
-    """The mistake in a text, in Python's own words; read again as text, for columns in characters."""
+    """The mistake in a text, in Python's own words; read again as text where columns in characters may be others."""
     try:
-        tree(text)
+        if not text.isascii():
+            tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as again:
         error = again
     from trainlint.source.newer import needs

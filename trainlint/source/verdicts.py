@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 
 from trainlint.facts import Fact
 from trainlint.source.journal import Query
-from trainlint.source.link import Chosen, Judged, Place, choices, judged, judged_alone, rests_on
-from trainlint.source.linkers import LINKERS
-from trainlint.source.linkers.linker import Linker
+from trainlint.source.link import Chosen, Judged, Place, choices, doings, judged, judged_alone, rests_on
 from trainlint.source.workspace import Workspace
 
 Notes = frozenset[str | Query]
@@ -40,6 +38,10 @@ class Choice:
     verdict: Verdict
     said: dict[Place, Verdict] = field(default_factory=dict)
 
+    def is_said(self, done: Collection[Place]) -> bool:
+        """Whether every place is judged, here or by who did it first."""
+        return all(place in self.said or place in done for place in self.places)
+
 
 @dataclass
 class Unit:
@@ -50,7 +52,7 @@ class Unit:
 
     alone: Verdict
     choices: dict[str, Choice] = field(default_factory=dict)
-    open: frozenset[str] = frozenset(linker.doing for linker in LINKERS)
+    open: frozenset[str] = field(default_factory=lambda: frozenset(doings()))
 
     def forget(self, changed: Notes) -> None:
         """Let go of what rests on any of these."""
@@ -63,12 +65,10 @@ class Unit:
                 for place in gone:
                     del choice.said[place]
 
-    def wanting(self, done: Collection[Place]) -> Iterator[Linker]:
+    def wanting(self, done: Collection[Place]) -> frozenset[str]:
         """The linkers that have to look at the file again, but for places that are done elsewhere."""
-        for linker in LINKERS:
-            choice = self.choices.get(linker.doing)
-            if linker.doing in self.open or (choice and set(choice.places) - choice.said.keys() - set(done)):
-                yield linker
+        short = (doing for doing, choice in self.choices.items() if not choice.is_said(done))
+        return self.open.union(short)
 
 
 class Verdicts:
@@ -111,13 +111,12 @@ class Verdicts:
         unit = self.units.get(path)
         if unit is None:
             unit = self.units[path] = Unit(self._verdict(judged_alone(self.workspace, path)))
-        wanting = list(unit.wanting(done))
+        wanting = unit.wanting(done)
         for chosen in choices(self.workspace, path, wanting) if wanting else ():
             self._choose(unit, path, chosen, done)
         if wanting:
             unit.open = frozenset()
-            known = (linker.doing for linker in LINKERS)
-            unit.choices = {doing: unit.choices[doing] for doing in known if doing in unit.choices}
+            unit.choices = {doing: unit.choices[doing] for doing in doings() if doing in unit.choices}
         return unit
 
     def _choose(self, unit: Unit, path: str, chosen: Chosen, done: Collection[Place]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from trainlint.source import search
 from trainlint.source.journal import Answers, AskedFor, Dependencies, File, Journal, Kind, Query
 from trainlint.source.notebook import Notebook, opened, parsed
+from trainlint.source.recall import Recall
 from trainlint.source.search import Search
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
@@ -61,6 +62,7 @@ class Workspace:
         self.journal = Journal()
         self.asked_for = AskedFor(self.journal)
         self.answers = Answers(self.journal)
+        self.recall = Recall()
 
     def after(self, files: Sequence[str], changed: Iterable[str]) -> tuple[Workspace, frozenset[str | Query]]:
         """The same project with these files, of which the changed ones may hold something else, to go on with.

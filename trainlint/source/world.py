@@ -8,19 +8,22 @@ together.
 from __future__ import annotations
 
 import ast
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from trainlint.source.recall import Event, Note
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Thing, Thunk
 from trainlint.source.workspace import Workspace
 from trainlint.value import Integer, Step, Unknown
 
 T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
 
 MOST_WORLDS = 96
 """A site with more paths than this is not judged; most are short, and the steps that they take together are bounded."""
@@ -41,7 +44,6 @@ MOST_BENEATH = 6
 RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
 """What comes out of a file was put there by the code that wrote it: this code, on another path."""
 
-NOTHING_OPEN = 1 << 30
 CIRCULAR = "it is defined in terms of itself"
 
 
@@ -64,6 +66,11 @@ class Path:
 
     forks: dict[tuple[object, ...], Fork] = field(default_factory=dict)
     followed: bool = False
+
+    @property
+    def combinations(self) -> int:
+        """In how many ways its forks could be answered together."""
+        return math.prod(len(fork.answers) for fork in self.forks.values())
 
     def next(self) -> Path | None:
         """The path after this one: the last fork that has another answer takes it; None after the last path."""
@@ -95,7 +102,6 @@ class Mark:
     """How much a world knew when it first asked a question: whatever answer follows, that much stays true."""
 
     memo: int
-    called: int
     context: int
     unfollowed: int
     given: int
@@ -123,8 +129,7 @@ class Budget:
 class World(ABC):
     """The state of one run of the evaluator, and what its parts ask of each other.
 
-    Without a ``budget`` to share, each question has its own, and no callers are looked for. ``trains`` says that a
-    gradient comes of what is looked at, so that modules are in their training mode. ``narrow`` says that nothing is
+    Without a ``budget`` to share, each question has its own, and no callers are looked for. ``narrow`` says that nothing is
     asked but what the site itself is given as a number, ``learns`` that the site is a loss of training, for which those
     who only evaluate it do not count. ``needed`` are the parameters of a function that no caller on
     the way to a site leaves out.
@@ -133,80 +138,218 @@ class World(ABC):
     def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
         self.workspace, self.path, self.looks_for_callers = workspace, path, budget is not None
         self.budget, self.renews = budget or Budget(), budget is None
-        self.memo: dict[tuple[int, int], Thing] = {}
-        self.running: dict[tuple[int, int], int] = {}
-        self.lowest = NOTHING_OPEN
-        self.trains = False
+        self.memo: dict[tuple[object, int], Note] = {}
+        self.running: dict[tuple[object, int], int] = {}
+        self.open = 0
+        self.is_cut = False
+        self.passing: dict[tuple[object, int], tuple[Note, int]] = {}
+        self.until: dict[int, list[tuple[object, int]]] = {}
         self.narrow = False
         self.learns = False
         self.needed: dict[ast.AST, frozenset[str]] = {}
         self.asking: set[tuple[object, ...]] = set()
         self.given: dict[tuple[object, ...], int] = {}
-        self.called: dict[int, Frame | None] = {}
         self.context: dict[object, Step] = {}
         self.unfollowed: dict[object, Unknown] = {}
         self.marks: dict[tuple[object, ...], Mark] = {}
+        self.events: dict[Hashable, Event | Note] | None = None
+        self.sure = True
 
     def resume(self, other: World, fork: tuple[object, ...]) -> None:
         """Take over what another world knew when it first asked about a fork, up to which both go the same way."""
         mark = other.marks[fork]
         self.memo = dict(islice(other.memo.items(), mark.memo))
-        self.called = dict(islice(other.called.items(), mark.called))
         self.context = dict(islice(other.context.items(), mark.context))
         self.unfollowed = dict(islice(other.unfollowed.items(), mark.unfollowed))
         self.given = dict(islice(other.given.items(), mark.given))
         self.marks = {key: other.marks[key] for key in self.path.forks}
 
+    # What an evaluation asks of its world beside the worth of expressions is noted, so that a note can be played back.
+
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
         fork = (kind, *key)
+        answer = self._chosen(fork, answers)
+        if self.events is not None and fork not in self.events:
+            self.events[fork] = Event(
+                fork, answer, lambda world: world.answered(fork) or 0, lambda world: world._chosen(fork, answers)
+            )
+        return answer
+
+    def _chosen(self, fork: tuple[object, ...], answers: Sequence[Step]) -> int:
         if fork in self.given:
             return self.given[fork]
         if len(answers) < 2:
             return 0
         if fork not in self.path.forks:
-            self.path.forks[fork] = Fork(kind, tuple(answers))
-            known = (self.memo, self.called, self.context, self.unfollowed, self.given)
+            self.path.forks[fork] = Fork(str(fork[0]), tuple(answers))
+            known = (self.memo, self.context, self.unfollowed, self.given)
             self.marks[fork] = Mark(*(len(each) for each in known))
         return self.path.forks[fork].answer
+
+    def answered(self, fork: tuple[object, ...]) -> int | None:
+        """What this world has said at a fork; None where it was not asked."""
+        met = self.path.forks.get(fork)
+        return self.given.get(fork, met.answer if met is not None else None)
+
+    def answer(self, fork: tuple[object, ...], answer: int) -> None:
+        """Answer a fork before it is met, unless that is done."""
+        self.take(("given", fork), lambda world: world.given.update({fork: world.given.get(fork, answer)}))
+
+    def told(self, what: Hashable, tell: Callable[[World], H]) -> H:
+        """What this world says of itself; ``what`` names the question."""
+        answer = tell(self)
+        if self.events is not None:
+            self.events.setdefault(("told", what), Event(("told", what), answer, tell, tell))
+        return answer
+
+    def take(self, what: Hashable, change: Callable[[World], None]) -> None:
+        """Let this world take something down, by its name, that it says again later."""
+        change(self)
+        if self.events is not None:
+            self.events.setdefault(("taken", what), Event(what, None, None, change))
+
+    @contextmanager
+    def once(self, question: tuple[object, ...]) -> Iterator[bool]:
+        """Whether a question is free to be asked: inside of itself it is not."""
+        if question in self.asking:
+            self.sure = False
+            yield False
+            return
+        if self.events is not None:
+            is_free: Callable[[World], bool] = lambda world: question not in world.asking  # noqa: E731
+            self.events.setdefault(("asked", question), Event(question, True, None, is_free))
+        self.asking.add(question)
+        try:
+            yield True
+        finally:
+            self.asking.discard(question)
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
         """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves.
 
-        A value that was found while something beneath it was still open is not kept: who asks first must not matter.
+        A value that was found while something beneath it was still open is kept only as long as that is open: who
+        asks first must not matter.
         """
         key = (id(node), frame.number)
-        if key in self.memo:
-            if self.renews:
-                self.workspace.journal.note(key)
-            return self.memo[key]
-        start, depth = len(self.workspace.journal), len(self.running)
+        known = self.memo.get(key)
+        if known is not None:
+            return self._again(known)
+        if key in self.passing:
+            return self._in_passing(key)
+        depth = len(self.running)
         if self.renews and not depth:
             self.budget.left = MOST_STEPS
         self.budget.left -= 1
         if key in self.running:
+            self.sure = False
             if self._is_carried():
                 raise Impossible
-            self.lowest = min(self.lowest, self.running[key])
+            self.open |= 1 << self.running[key]
             return Unknown(CIRCULAR)
         if depth >= DEEPEST or self.budget.left < 0:
-            self.lowest = -1
+            self.is_cut, self.sure = True, False
             return Unknown("it takes too many steps to settle")
-        self.running[key] = depth
+        return self._settled(Note(key, node, 1), frame, lambda: self.expression(node, frame))  # type: ignore[no-any-return]
+
+    def ask(self, question: str, frame: Frame, work: Callable[[], T]) -> T:
+        """The answer to a question about a frame; it is remembered like the worth of an expression, and costs nothing."""
+        key = (question, frame.number)
+        known = self.memo.get(key)
+        return self._again(known) if known is not None else self._settled(Note(key, frame.function, 0), frame, work)
+
+    def _settled(self, note: Note, frame: Frame, work: Callable[[], Any]) -> Any:
+        """What a note of an earlier world says that can be played back here, else what comes of the work."""
+        place = (note.key[0], self.workspace.recall.version(frame), self.looks_for_callers)
+        old = None if self.renews else self.workspace.recall.find(place, self)
+        if old is not None and self._plays(old, len(self.running)):
+            if old.is_possible:
+                self.memo[old.key] = old
+            return self._again(old)
+        return self._worked_out(note, place, work)
+
+    def _plays(self, note: Note, depth: int) -> bool:
+        """Whether this world asks and does what the note says, with the same answers; it is left as after the work."""
+        inner = depth + note.steps
+        for event in note.events or ():
+            if isinstance(event, Event):
+                if event.happen(self) != event.answer:
+                    return False
+                continue
+            known = self.memo.get(event.key)
+            if known is None:
+                self.budget.left -= event.steps
+                is_open = event.key in self.running or event.key in self.passing
+                is_open = is_open or inner >= DEEPEST or self.budget.left < 0
+                if (event.steps and is_open) or not self._plays(event, inner):
+                    self.budget.left += event.steps
+                    return False
+                if not event.is_possible:
+                    return True
+                self.memo[event.key] = event
+            elif known is not event:
+                return False
+        return True
+
+    def _again(self, note: Note) -> Any:
+        """What is known already."""
+        self.workspace.journal.used(note.number)
+        if self.events is not None:
+            self.events[note] = note
+            self.sure = self.sure and note.events is not None
+        if not note.is_possible:
+            raise Impossible
+        return note.value
+
+    def _in_passing(self, key: tuple[object, int]) -> Any:
+        """What was found a moment ago, and holds as long as what it met is open."""
+        note, met = self.passing[key]
+        self.workspace.journal.used(note.number)
+        self.open |= met
+        self.sure = False
+        return note.value
+
+    def _worked_out(self, note: Note, place: Hashable, work: Callable[[], Any]) -> Any:
+        depth, journal = len(self.running), self.workspace.journal
+        start, events, sure, others = len(journal), self.events, self.sure, self.open
+        self.events, self.sure, self.open = {}, True, 0
+        is_done = False
+        if note.steps:
+            self.running[note.key] = depth
         try:
-            value = self.expression(node, frame)
+            note.value = work()
+            is_done = True
+        except Impossible:
+            note.is_possible = False
+            raise
         except RecursionError:
-            value, self.lowest = Unknown("it takes too many steps to settle"), -1
+            if not note.steps:
+                raise
+            note.value, self.is_cut, self.sure = Unknown("it takes too many steps to settle"), True, False
+            is_done = True
         finally:
-            del self.running[key]
-        if self.lowest >= depth:
-            self.memo[key] = value
-            self.lowest = NOTHING_OPEN
-            if self.renews:
-                self.workspace.journal.remember(key, start)
-        elif not depth:
-            self.lowest = NOTHING_OPEN
-        return value
+            met = self.open & ((1 << depth) - 1)
+            is_whole = (is_done or not note.is_possible) and (not note.steps or not (met or self.is_cut))
+            if note.steps:
+                del self.running[note.key]
+                for key in self.until.pop(depth, ()):
+                    del self.passing[key]
+                if is_done and met and not self.is_cut:
+                    self.passing[note.key] = note, met
+                    self.until.setdefault(met.bit_length() - 1, []).append(note.key)
+                self.is_cut = self.is_cut and depth > 0
+            self.open = others | met
+            if self.sure and is_whole:
+                note.rest_on(tuple(self.events.values()))
+            self.events, self.sure = events, sure and note.events is not None
+            if events is not None:
+                events[note] = note
+            note.number = journal.worked_out(start)
+            if note.events is not None and not self.renews:
+                self.workspace.recall.keep(place, note)
+            if is_whole and is_done:
+                self.memo[note.key] = note
+        return note.value
 
     def _is_carried(self) -> bool:
         """Whether this path takes what an earlier turn of a loop left: the first turn, on another path, tells it."""

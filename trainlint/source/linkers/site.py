@@ -58,7 +58,6 @@ class Applied:
 
 def standing(world: World, site: Site) -> Frame:
     """The frame of a site, entered through this world's caller."""
-    world.trains = trains(site.module, site.node)
     frame = world.open_frame(site.module, site.node)
     callers.stand(world, site.node, frame)
     return frame

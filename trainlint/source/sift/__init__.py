@@ -9,19 +9,12 @@ module here and a folder of the same name in ``linkers``.
 from __future__ import annotations
 
 from trainlint.source.sift import copies, distillation, effects, loop, precision, selection, targets, upcasts
+from trainlint.source.sift.kind import words_of
 from trainlint.source.text import UTF_16, Fault, encoding
 
-KINDS = (
-    *targets.KINDS,
-    *upcasts.KINDS,
-    *copies.KINDS,
-    *selection.KINDS,
-    *precision.KINDS,
-    *distillation.KINDS,
-    *loop.KINDS,
-    *effects.KINDS,
-)
-"""One condition for each kind of site, the likeliest first."""
+FAMILIES = (targets, upcasts, copies, selection, precision, distillation, loop, effects)
+KINDS = sorted((kind for family in FAMILIES for kind in family.KINDS), key=lambda kind: kind.confirms is not None)
+"""Every kind of site, those first that words alone decide."""
 
 
 def relevant(data: bytes) -> bool:
@@ -31,4 +24,5 @@ def relevant(data: bytes) -> bool:
     declared = encoding(data)
     if declared != "utf-8" and not isinstance(declared, Fault):
         data = data.decode(declared, errors="replace").encode(errors="replace")
-    return any(may_hold(data) for may_hold in KINDS)
+    words = words_of(data)
+    return any(kind.may_be_in(words) for kind in KINDS)

@@ -5,68 +5,93 @@ from __future__ import annotations
 import re
 
 from trainlint.knowledge.effects import CASTS, FUNCTIONS, METHODS, MISSPELLED
-from trainlint.source.sift.spelling import holds
+from trainlint.source.sift.kind import Kind, Words
+from trainlint.source.sift.spelling import closing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+NEAR = 240
+"""Bytes in which the end of the line before is looked for."""
 
 WORDS = METHODS | {name.rpartition(".")[2] for name in FUNCTIONS}
-PLACE = rb"^[ \t]*[A-Za-z_](?:[\w.]|\[[^\]\n]*\])*"
+PLACE = rb"[A-Za-z_](?:[\w.]|\[[^\]\n]*\])*"
 MODULES = (
     rb"(?<!model)(?<!net)(?<!pipe)(?<!pipeline)(?<!coder)(?<!vae)(?<!module)(?<!self)(?<!transformer)(?<!criterion)"
 )
 """What ends so is a module, if nothing else is known of it."""
 
 ALONE = re.compile(
-    rb"%s(?:\.(?:%s)|%s\.(?:%s))\("
-    % (PLACE, "|".join(sorted(WORDS - CASTS)).encode(), MODULES, "|".join(sorted(CASTS)).encode()),
-    re.MULTILINE,
+    rb"[ \t]*%s(?:\.(?:%s)|%s\.(?:%s))\("
+    % (PLACE, "|".join(sorted(WORDS - CASTS)).encode(), MODULES, "|".join(sorted(CASTS)).encode())
 )
 """A line that starts with such an operation, so that nothing takes its result."""
 
-
-def discards(data: bytes) -> bool:
-    """Whether the result of an operation on a tensor may be thrown away."""
-    return b"torch" in data and ALONE.search(data) is not None
+ORDERS = re.compile(rb"\n[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\][\w.]*)*\(")
+"""The beginning of a line that starts with a call."""
 
 
-FUSED = b"scaled_dot_product_attention"
+AFTER = re.compile(rb"[ \t]*(?:[;#\r\n]|\Z)")
+"""What may follow on the line of a statement."""
+
+OPENING = frozenset(bytes([byte]) for byte in b"([{=+-*/%&|^<~@")
+"""What a line ends with whose statement goes on in the next one."""
 
 
-def drops(data: bytes) -> bool:
-    """Whether fused attention may be told to drop something."""
-    return FUSED in data and b"drop" in data
+AFTER = re.compile(rb"[ \t]*(?:[;#\r\n]|\Z)")
+"""What may follow on the line of a statement."""
 
+OPENING = frozenset(bytes([byte]) for byte in b"([{=+-*/%&|^<~@")
+"""What a line ends with whose statement goes on in the next one."""
+
+
+def _discards(words: Words) -> bool:
+    """Whether a statement is nothing but such an operation."""
+    data = words.data
+    starts = (found.start() + 1 for found in ORDERS.finditer(data))
+    return _is_alone(data, 0) or any(_is_alone(data, start) for start in starts)
+
+
+def _is_alone(data: bytes, start: int) -> bool:
+    found = ALONE.match(data, start)
+    if found is None or data[max(0, start - NEAR) : start].rstrip()[-1:] in OPENING:
+        return False
+    end = closing(data, found.end())
+    return end is None or AFTER.match(data, end) is not None
+
+
+discards = Kind("a result that nothing takes", (b"torch",), confirms=_discards)
+"""The result of an operation on a tensor may be thrown away."""
+
+drops = Kind("the dropout of fused attention", frozenset((b"scaled_dot_product_attention",)), (b"drop",))
+"""Fused attention may be told to drop something."""
 
 SAMPLER = b"DistributedSampler"
 PARALLEL = (b"DistributedDataParallel", b"DDP")
+SAMPLED = Kind("a sampler of distributed training", frozenset((SAMPLER,)))
+SHARED = Kind("a loader of distributed training", frozenset((b"DataLoader",)), PARALLEL)
 
 
 def samples(data: bytes) -> bool:
     """Whether data may be shared out to several processes, or should be."""
-    return SAMPLER in data or (b"DataLoader" in data and holds(data, PARALLEL))
+    return SAMPLED(data) or SHARED(data)
 
 
 FROZEN = re.compile(
-    rb"(?<!\bp)(?<!\bparam)(?<!\bweight)(?<!\bbias)\.requires_grad[ \t]*=[^=]|\.(?:%s)[ \t]*=[^=]"
-    % "|".join(sorted(MISSPELLED)).encode()
+    rb"\.requires_grad(?<!\bp\.requires_grad)(?<!\bparam\.requires_grad)(?<!\bweight\.requires_grad)"
+    rb"(?<!\bbias\.requires_grad)[ \t]*=[^=]|\.requir(?:%s)[ \t]*=[^=]"
+    % "|".join(word.removeprefix("requir") for word in sorted(MISSPELLED)).encode()
 )
 """A switch of gradients is written, and not that of something that is called a parameter."""
 
 
-def freezes(data: bytes) -> bool:
-    """Whether a switch may be written that freezes nothing."""
-    return b".requir" in data and FROZEN.search(data) is not None
+def _freezes(words: Words) -> bool:
+    return FROZEN.search(words.data) is not None
 
 
-ADAPTERS = (b"LoraConfig", b"LoHaConfig", b"LoKrConfig", b"AdaLoraConfig", b"IA3Config")
+freezes = Kind("a switch of gradients", (b".requir",), confirms=_freezes)
+"""A switch may be written that freezes nothing."""
 
+ADAPTERS = frozenset((b"LoraConfig", b"LoHaConfig", b"LoKrConfig", b"AdaLoraConfig", b"IA3Config"))
+adapts = Kind("an adapter over new tokens", frozenset((b"resize_token_embeddings",)), ADAPTERS)
+"""An adapter may be put on a model that makes room for new tokens."""
 
-def adapts(data: bytes) -> bool:
-    """Whether an adapter may be put on a model."""
-    return holds(data, ADAPTERS)
-
-
-KINDS: tuple[Callable[[bytes], bool], ...] = (discards, drops, freezes, samples, adapts)
-"""One condition for each kind of site, the likeliest first."""
+KINDS = (discards, drops, freezes, SAMPLED, SHARED, adapts)
+"""The kinds of sites, the likeliest first."""

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from trainlint.source.sift.kind import Kind
 
-
-def _backward(data: bytes) -> bool:
-    """A loss goes backward."""
-    return b"backward(" in data
-
-
-def _own_loss(data: bytes) -> bool:
-    """A trainer of transformers has a loss of its own."""
-    return b"def compute_loss" in data and b"Trainer" in data
-
-
-KINDS: tuple[Callable[[bytes], bool], ...] = (_backward, _own_loss)
-"""One condition for each kind of site, the likeliest first."""
+KINDS = (
+    Kind("a loss goes backward", (b"backward(",)),
+    Kind("a loss of a trainer's own", (b"def compute_loss",), (b"Trainer",)),
+)
+"""The kinds of sites, the likeliest first."""

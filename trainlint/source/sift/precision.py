@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 
 from trainlint.knowledge import optimizers
-from trainlint.source.sift.spelling import holds, spelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from trainlint.source.sift.kind import Kind, Words
+from trainlint.source.sift.spelling import spelled
 
 OPTIMIZER = spelled(optimizers.WORDS)
 OWN = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)", re.MULTILINE)
@@ -18,26 +15,29 @@ OWN = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)", re.MULT
 TRAINER = re.compile(rb"Trainer\s*\(")
 TRAINED = (b"train_dataset", b"**")
 """A trainer that trains is given data; behind the stars it may come from elsewhere."""
+STEPS = (b"def compute_loss", b"def training_step")
 STEP = re.compile(rb"def (?:compute_loss|training_step)\b")
 CASTS = (b".half", b".bfloat16", b".to")
 
 
-def _optimizer(data: bytes) -> bool:
-    return holds(data, OPTIMIZER) or (b"Optimizer" in data and OWN.search(data) is not None)
+def _is_own(words: Words) -> bool:
+    return OWN.search(words.data) is not None
 
 
-def _trainer(data: bytes) -> bool:
-    return b"Trainer" in data and holds(data, TRAINED) and TRAINER.search(data) is not None
+def _makes(words: Words) -> bool:
+    return TRAINER.search(words.data) is not None
 
 
-def _engine(data: bytes) -> bool:
-    return b"precision" in data and holds(data, (b"Fabric", b"Trainer"))
+def _steps(words: Words) -> bool:
+    return STEP.search(words.data) is not None
 
 
-def _step(data: bytes) -> bool:
-    """A function that a trainer calls for each batch stands beside a cast."""
-    return STEP.search(data) is not None and holds(data, CASTS)
-
-
-KINDS: tuple[Callable[[bytes], bool], ...] = (_optimizer, _trainer, _engine, _step)
-"""One condition for each kind of site, the likeliest first."""
+KINDS = (
+    Kind("an optimizer", OPTIMIZER),
+    Kind("an optimizer of the project's own", (b"Optimizer",), confirms=_is_own),
+    Kind("a trainer", (b"Trainer",), TRAINED, confirms=_makes),
+    Kind("the precision of a trainer", (b"Trainer", b"Fabric"), (b"precision",)),
+    # A function that a trainer calls for each batch stands beside a cast.
+    Kind("a training step", STEPS, CASTS, confirms=_steps),
+)
+"""The kinds of sites, the likeliest first."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 
 from trainlint.knowledge import checkpoints
-from trainlint.source.sift.spelling import holds, spelled
+from trainlint.source.sift.kind import Kind, Words
+from trainlint.source.sift.spelling import spelled
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-BESTS = (b"best", b"Best", b"BEST")
 EXTREMES = (b"lowest", b"highest", b"min_val", b"min_loss", b"loss_min", b"max_val", b"max_acc", b"prev_loss")
+RECORDS = (b"best", *EXTREMES)
 RECORD_WORDS = "|".join(("best", *(word.decode() for word in EXTREMES)))
-RECORD = re.compile(RECORD_WORDS)
+RECORD, RECORDED = re.compile(RECORD_WORDS), re.compile(RECORD_WORDS.encode())
 """In lower case: what the best value so far is called."""
 
-COMPARED = re.compile(rf"(?<!-)[<>]=?[^=]{{0,120}}(?:{RECORD_WORDS})|(?:{RECORD_WORDS})[^=]{{0,120}}[<>]".encode())
-"""In lower case: something is compared with a record."""
+ABOVE = re.compile(rb"(?<!-)[<>]=?[^=]*\Z")
+BELOW = re.compile(rb"[^=]{0,120}[<>]")
+NEAR = 122
+"""In lower case: something is compared with a record, no further away than this."""
 
 KEEPING = (
     b"save", b"Save", b"dump", b"state_dict", b"deepcopy", b"heckpoint", b"ckpt", b"snapshot", b"patience", b"early",
@@ -26,64 +25,55 @@ KEEPING = (
 )  # fmt: skip
 """What is done where a record is beaten, or is not."""
 
-CALLBACK = (b"ModelCheckpoint", b"EarlyStopping")
+CALLBACK = frozenset((b"ModelCheckpoint", b"EarlyStopping"))
 TRACKER = spelled([checkpoints.TRACKERS.name])
 ARGUMENTS = (b"load_best_model_at_end", b"metric_for_best_model")
 PLATEAU = b"ReduceLROnPlateau"
-STEPPED = re.compile(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.step\(\s*[\w\-]")
+SCHEDULERS = (b"sched", b"plateau", b"lr_")
+STEPPED = re.compile(rb"step(?<=\.step)\(\s*[\w\-]")
+STEPPED_BY = re.compile(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.\Z")
 """A scheduler is given a number."""
 
+TRAINED = (b"backward", b".fit(", b".train(")
 NEWEST = re.compile(rb"save\w*\((?s:.{0,200}?)best|filename\s*=\s*f?[\"'][^\"'\n]*best")
 """In lower case: something is saved under a name that says best."""
 
 
-def _callback(data: bytes) -> bool:
-    return holds(data, CALLBACK) and holds(data, (b"lightning", b"pl.", b"callbacks"))
+def _steps(words: Words) -> bool:
+    data = words.data
+    starts = (found.start() for found in STEPPED.finditer(data))
+    return any(STEPPED_BY.search(data, max(0, start - NEAR), start) for start in starts)
 
 
-def _tracker(data: bytes) -> bool:
-    return holds(data, TRACKER)
+def _compares(words: Words) -> bool:
+    return words.says(RECORDS) and words.holds(KEEPING) and _is_compared(words.lower)
 
 
-def _arguments(data: bytes) -> bool:
-    return holds(data, ARGUMENTS)
+def _is_compared(lower: bytes) -> bool:
+    """Whether a text in lower case compares something with a record."""
+    for found in RECORDED.finditer(lower):
+        start, end = found.span()
+        if ABOVE.search(lower, max(0, start - NEAR), start) or BELOW.match(lower, end):
+            return True
+    return False
 
 
-def _score(data: bytes) -> bool:
-    return b"score_function" in data and b"ignite" in data
+def _saves_best(words: Words) -> bool:
+    return words.says((b"best",)) and NEWEST.search(words.lower) is not None
 
 
-def _plateau(data: bytes) -> bool:
-    if PLATEAU in data:
-        return True
-    return b".step(" in data and holds(data, (b"sched", b"plateau", b"lr_")) and STEPPED.search(data) is not None
+chooses = Kind("a comparison with a record", confirms=_compares)
+"""A text may compare with a record where something is kept or waited for."""
 
-
-def _comparison(data: bytes) -> bool:
-    """Something is compared with a record, and weights are kept or training is stopped."""
-    return chooses(data)
-
-
-def chooses(data: bytes) -> bool:
-    """Whether a text compares with a record where something is kept or waited for."""
-    if not holds(data, (*BESTS, *EXTREMES)) or not holds(data, KEEPING):
-        return False
-    return COMPARED.search(data.lower()) is not None
-
-
-def _newest(data: bytes) -> bool:
-    """Something that is trained here is saved as the best."""
-    trained = holds(data, BESTS) and holds(data, (b"backward", b".fit(", b".train("))
-    return trained and NEWEST.search(data.lower()) is not None
-
-
-KINDS: tuple[Callable[[bytes], bool], ...] = (
-    _arguments,
-    _callback,
-    _tracker,
-    _score,
-    _plateau,
-    _comparison,
-    _newest,
+KINDS = (
+    Kind("the arguments of a trainer", ARGUMENTS),
+    Kind("a callback", CALLBACK, (b"lightning", b"pl.", b"callbacks")),
+    Kind("a tracker", TRACKER),
+    Kind("a score", frozenset((b"score_function",)), (b"ignite",)),
+    Kind("a plateau", frozenset((PLATEAU,))),
+    Kind("a scheduler that is told a number", (b".step(",), SCHEDULERS, confirms=_steps),
+    chooses,
+    # Something that is trained here is saved as the best.
+    Kind("what is saved as the best", TRAINED, confirms=_saves_best),
 )
-"""One condition for each kind of site, the likeliest first."""
+"""The kinds of sites, the likeliest first."""

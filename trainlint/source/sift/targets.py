@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from trainlint.knowledge import losses, metrics, torch, torchvision, transformers
-from trainlint.source.sift.spelling import holds, spelled
+from trainlint.source.sift.kind import Kind, Words
+from trainlint.source.sift.spelling import closing, last_name, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Iterator
 
 LOSSES = (
     *torch.LOSS_FUNCTIONS,
@@ -23,9 +25,12 @@ LOSSES = (
 SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"ignore_id")
 """What an accuracy of the project's own calls the class it skips."""
 
-OWN_METRIC = re.compile(rb"acc\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)")
-"""In lower case: a callable that calls itself an accuracy is called here, or imported under another name."""
-
+CALLED = rb"\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)"
+OWN_METRIC = tuple(
+    (word, re.compile(word + ends + CALLED))
+    for word, ends in ((b"acc", rb"(?:uracy)?(?![a-z])"), (b"Acc", rb"(?:uracy)?(?![a-z])"), (b"ACC", b""))
+)
+"""A callable that calls itself an accuracy is called here, or imported under another name."""
 
 PREDICTORS = (b"argmax", b"multinomial", b"topk")
 LARGEST = re.compile(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
@@ -36,19 +41,26 @@ SENTINEL_NAME = re.compile(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:ind
 HOLDER = re.compile("Loss|Criterion|CrossEntropy|Smoothing")
 """A class that is a loss says so."""
 
-KEPT = re.compile(
-    rf"self\.(?:{SENTINEL_NAME.pattern})\s*=[^=]|[(,]\s*ignored?_(?:index|idx|label|id)\s*[:=,)]".encode()
+ACCEPTED = re.compile(
+    rb"ignore(?:(?<=self\.ignore)d?_(?:index|idx|label|id)\s*=[^=]|(?<=[(,\s]ignore)d?_(?:index|idx|label|id)\s*[:=,)])"
 )
 """A sentinel is kept, or accepted."""
 
-ASKED = re.compile(rb"\[\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
+PADDED_LOSS = re.compile(rb"class \w*(?:Loss|Criterion|CrossEntropy|Smoothing)")
+KEPT_PADDING = re.compile(rb"self\.pad(?:ding)?_(?:index|idx|id|token_id)\s*=[^=]")
+"""A padding index is kept where some class is a loss."""
+
+ASKED = re.compile(rb"\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
 """A container is asked for what a variable, a call or an element names."""
 
 TABLE = re.compile(
-    rb"(?:(?<!\w)(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|(?<!\w)(?:itos|id2\w+|idx2\w+|int2\w+)|names|"
-    rb"\w_to_\w+|(?<!\w)(?:classes|chars|vocab))\s*\Z"
+    rb"(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|itos|id2\w+|idx2\w+|int2\w+|\w*names|\w+_to_\w+|"
+    rb"classes|chars|vocab"
 )
-"""The name before it is that of a table of labels."""
+"""What a table of labels is called."""
+
+OWN = re.compile(rb"(?:^|[^\w.])self\.[\w.]+\s*\Z")
+"""Such a table is an attribute of its own object: no statement of the module names it."""
 
 NEAR = 240
 """Bytes in which the other side of a bracket or a comparison is looked for, comments included."""
@@ -66,163 +78,244 @@ DETECTOR = spelled(known.name for known in torchvision.WITH_BACKGROUND)
 TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
+END = rb"((?:[^\]\[:,#]|#[^\n]*)+)"
 CUTS = (
-    rb"\.\.\.\s*,\s*:[^\]:,]+[,\s]*\]",
-    rb"(?:logit|score|pred|prob)\w*\[[^\]]{0,160}?,\s*:[^\]:,]+[,\s]*\]",
+    rb"\.\.\.\s*,\s*:%s[,\s]*\]" % END,
+    rb"(?:logit|score|pred|prob)\w*\[[^\]]{0,160}?,\s*:%s[,\s]*\]" % END,
     rb":[,\s]*\]\s*=[^=]{0,160}?(?:inf|finfo|-\s*1e\d|NEG)",
 )
 """Scores whose last part ends somewhere, ``[..., :stop]``, or is shut out, ``[..., stop:] = -inf``."""
 
-PREDICTS = (b"argmax", b"multinomial", b"softmax", b"Categorical", b"topk", b"cross_entropy")
+NO_CLASSES = re.compile(rb"//|dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
+"""Where an end says so, it is a share of a hidden state, not a number of classes."""
+
+REMARK = re.compile(rb"#[^\n]*")
+
+PREDICTS = frozenset((b"argmax", b"multinomial", b"softmax", b"Categorical", b"topk", b"cross_entropy"))
 """What is done with logits."""
 
-DIVIDED = rb"/[\s\\(]*(?:torch\.sum\(|(?s:.{0,160}?)\.sum\(\))"
-"""A division by the sum of something."""
+DIVIDED = rb"\)(?:[\s\\)]|#[^\n]*\n)*/[\s\\(]*(?:torch\.sum\(|(?:[^=:#\"']|[!=<>]=|#[^\n]*\n){0,160}?\.sum\(\))"
+"""A sum that is divided by the sum of something."""
 
 SELECTED = rb"\]\s*\.mean\(\)"
 """The mean of what a subscript selects."""
 
 TAKING = (b"one_hot", b".gather(", b".index_select(", b".scatter")
-REFUSING = rb"\bone_hot\b|\.(?:gather|index_select|scatter_?|scatter_add_?)\("
+REFUSING = tuple(
+    re.compile(word)
+    for word in (
+        rb"one_hot(?<!\wone_hot)(?:[\s\\]*\(|\s+as\b)",
+        rb"\.gather\(",
+        rb"\.index_select\(",
+        rb"\.scatter(?:_add)?_?\(",
+    )
+)
 """What takes an index and refuses a negative one."""
 
+ANSWERS = re.compile(rb"(?:label|target|tgt|tag|answer|truth|gold|cls|class|\by\b)\w*(?!\w)(?!\s*=[^=])", re.IGNORECASE)
+"""What targets are called; what an option is called says nothing."""
+
+LONGEST = 1000
+"""Bytes in which a call ends, comments included."""
+
 INDEXED = rb"[\w\])]\[(?:[^\[\]]{0,160},)?\s*[\w.]*(?:label|target|tgt)\w*[,\s]*\]"
+INDICES = tuple((word, re.compile(word + rb"\w*[,\s]*\]")) for word in (b"label", b"target", b"tgt"))
 """A subscript by something that is named like a target."""
 
 
 COLLATOR = spelled((transformers.COLLATOR, transformers.COMPLETIONS))
-COMPARED = re.compile(rb"[!=]=|\.(?:eq|ne)(?:[\s\\]|#[^\n]*\n)*\(")
 SENTINEL = (b"-1", b"- 1", b"ignore", b"IGNORE", b"Ignore")
 """What a masked label is overwritten with."""
 
-TOKEN_BEFORE = re.compile(rb"(?:pad|eos|eot)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
-TOKEN_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|eos|eot)")
-"""In lower case: a name that says padding or end on either side of a comparison."""
-
-
 PICKS = (b"gather", b"scatter", b"one_hot")
-SKIP_BEFORE = re.compile(rb"(?:pad|ignor)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
-SKIP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:pad|ignor)")
-"""In lower case: a name that says padding or ignored on either side of a comparison."""
+SAMPLED = spelled(torch.SAMPLING - {"max"})
+MASKING = (b"pad", b"eos", b"eot")
+SKIPPING = (b"pad", b"ignor")
+ENDS = (b"eos", b"eot", b"eod", b"stop", b"end")
+STOPPING = re.compile(
+    rb"(?<![a-z])(?:eo[std](?:id|ix|idx|index|tok|token|symbol)?|stop|end(?:of[a-z]*)?)s?(?![a-z])|E(?:o[std]|nd)|Stop|"
+    rb"(?<![A-Z])(?:EO[STD](?:ID|IX|IDX|INDEX|TOK|TOKEN|SYMBOL)?|STOP|END(?:OF[A-Z]*)?)S?(?![A-Z](?![a-z]))"
+)
+"""What names say that are compared: padding, ignored, an end."""
+
+OPERATORS = (b"==", b"!=")
+METHODS = (b".eq", b".ne")
+CALL = re.compile(rb"(?:[\s\\]|#[^\n]*\n)*\(")
+BEFORE = re.compile(rb"(\w+)(?:[\s)\\]|#[^\n]*\n)*\Z")
+AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*([\w.]*)(?![\w.])[ \t]*([\[(])?[\s)\\]*")
+ENDED = re.compile(rb":|\.(?!bool\b)")
+"""What follows a comparison that masks nothing: it is a test, or something is made of it."""
 
 MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
-SAMPLED = spelled(torch.SAMPLING - {"max"})
-STOP_BEFORE = re.compile(rb"(?:eos|eot|eod|stop|end)\w*(?:[\s)\\]|#[^\n]*\n)*\Z")
-STOP_AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*[\w.\[\]\"'()]*?(?:eos|eot|eod|stop|end)")
-"""In lower case: a name that says end on either side of a comparison."""
+STEPS = re.compile(rb"backward\b(?:(?<=\.backward)|[\s\\]*\()")
+STEP = re.compile(rb"def\s+training_step\b")
+"""A model is trained by hand."""
 
 
-def _loss(data: bytes) -> bool:
-    return holds(data, LOSS) or (b"ignore_index" in data and holds(data, SEGMENTING))
+def _own_metric(words: Words) -> bool:
+    return any(words.has(word) and pattern.search(words.data) for word, pattern in OWN_METRIC)
 
 
-def _trainer(data: bytes) -> bool:
-    return holds(data, TRAINER) and holds(data, TRAINED)
-
-
-def _loader(data: bytes) -> bool:
-    return b"DataLoader" in data and holds(data, (b"collate_fn", b"**"))
-
-
-def _shift(data: bytes) -> bool:
+def _trains(words: Words) -> bool:
     """A model is trained here by hand. A trainer is judged by what it trains on."""
-    return holds(data, (b"backward", b"training_step")) and holds(data.lower(), MODEL)
+    data, names = words.data, words.names
+    trains = (b"backward" in names and STEPS.search(data)) or (b"training_step" in names and STEP.search(data))
+    return bool(trains) and words.says(MODEL)
 
 
-def _stop(data: bytes) -> bool:
-    """A sampled token is compared with a symbol whose name says end."""
-    return holds(data, SAMPLED) and _compares(data, STOP_BEFORE, STOP_AFTER)
-
-
-def _metric(data: bytes) -> bool:
-    if not holds(data, (b"ignore", b"padding_idx")) or not holds(data, SKIPS):
+def _compares(words: Words) -> bool:
+    """Names that tell are compared: a padding or an end beside a sentinel, what is skipped beside a pick, an end beside
+    what is sampled.
+    """
+    masks = words.says(MASKING) and words.holds(SENTINEL)
+    skips = words.says(SKIPPING) and words.holds(PICKS)
+    stops = words.says(ENDS) and words.holds(SAMPLED)
+    if not (masks or skips or stops):
         return False
-    return OWN_METRIC.search(data.lower()) is not None or (b"ignore_index" in data and holds(data, METRIC))
+    sides = list(compared(words))
+    names = b"\n".join(name for each in sides for name in each.names)
+    if (skips and _hold(names.lower(), SKIPPING)) or (stops and STOPPING.search(names)):
+        return True
+    return masks and _hold(b"\n".join(name for each in sides if each.may_mask for name in each.names).lower(), MASKING)
 
 
-def _collator(data: bytes) -> bool:
-    return holds(data, COLLATOR)
+def _hold(text: bytes, parts: Iterable[bytes]) -> bool:
+    return any(part in text for part in parts)
 
 
-def _label_mask(data: bytes) -> bool:
-    """A label is compared with a token whose name says padding or end, and a sentinel is written."""
-    return holds(data, SENTINEL) and _compares(data, TOKEN_BEFORE, TOKEN_AFTER)
+class Sides:
+    """The names on both sides of a comparison, and whether it may be a mask."""
+
+    __slots__ = ("may_mask", "names")
+
+    def __init__(self, before: bytes, after: bytes) -> None:
+        if b"#" in before:
+            found = BEFORE.search(before)
+            left = found[1] if found else b""
+        else:
+            left = last_name(before)
+        right = AFTER.match(after)
+        assert right is not None, "every part of the pattern may be empty"
+        is_name = right[2] is None
+        self.names = (left, right[1].rpartition(b".")[2]) if is_name else (left,)
+        self.may_mask = not is_name or not right[1] or ENDED.match(after, right.end()) is None
 
 
-def _compares(data: bytes, before: re.Pattern[bytes], after: re.Pattern[bytes]) -> bool:
-    """Whether a comparison has one of these names before or after it."""
-    for compared in COMPARED.finditer(data):
-        start, end = compared.span()
-        if before.search(data[max(0, start - NEAR) : start].lower()) or after.match(data[end : end + NEAR].lower()):
-            return True
-    return False
+def compared(words: Words) -> Iterator[Sides]:
+    """Every comparison for equality."""
+    data = words.data
+    for operator in OPERATORS:
+        parts = data.split(operator)
+        for before, after in pairwise(parts):
+            yield Sides(before[-NEAR:], after[:NEAR])
+    for method in METHODS:
+        if method[1:] not in words.names:
+            continue
+        parts = data.split(method)
+        for before, after in pairwise(parts):
+            called = CALL.match(after)
+            if called:
+                yield Sides(before[-NEAR:], after[called.end() : called.end() + NEAR])
 
 
-def _own_loss(data: bytes) -> bool:
-    """Scores are picked by the targets, and targets are compared with what is skipped."""
-    return holds(data, PICKS) and _compares(data, SKIP_BEFORE, SKIP_AFTER)
-
-
-def _prediction(data: bytes) -> bool:
-    return predicts(data) and looks_up(data)
+def _predicts(words: Words) -> bool:
+    predicts_one = words.holds(PREDICTORS) or (words.has(b".max(") and LARGEST.search(words.data) is not None)
+    return predicts_one and looks_up(words.data)
 
 
 def predicts(data: bytes) -> bool:
     """Whether a class may be predicted in a text."""
-    return holds(data, PREDICTORS) or (b".max(" in data and LARGEST.search(data) is not None)
+    return any(word in data for word in PREDICTORS) or (b".max(" in data and LARGEST.search(data) is not None)
 
 
 def looks_up(data: bytes) -> bool:
     """Whether a text may ask a table of labels for something that it computes."""
-    asked = ASKED.finditer(data)
-    return any(TABLE.search(data, max(0, each.start() - NEAR), each.start()) for each in asked)
+    parts = data.split(b"[")
+    asked = (before[-NEAR:] for before, after in pairwise(parts) if ASKED.match(after))
+    return any(TABLE.fullmatch(last_name(before)) and not OWN.search(before) for before in asked)
 
 
-def _embedding(data: bytes) -> bool:
-    return b"padding_idx" in data and b"Embedding" in data and PADDED.search(data) is not None
+def _is_padded(words: Words) -> bool:
+    return PADDED.search(words.data) is not None
 
 
-def _detector(data: bytes) -> bool:
-    return holds(data, DETECTOR)
-
-
-def keeps_sentinel(data: bytes) -> bool:
-    """Whether a sentinel is kept or accepted where losses are computed."""
-    return holds(data, (*LOSS, *SMOOTH)) and KEPT.search(data) is not None
-
-
-def _cut(data: bytes) -> bool:
-    return holds(data, PREDICTS) and any(re.search(cut, data) for cut in CUTS)
-
-
-def _index(data: bytes) -> bool:
-    if holds(data, TAKING) and re.search(REFUSING, data):
+def _keeps_sentinel(words: Words) -> bool:
+    data = words.data
+    if words.has(b"ignore") and ACCEPTED.search(data):
         return True
-    return holds(data, (b"label", b"target", b"tgt")) and re.search(INDEXED, data) is not None
+    return words.has(b"self.pad") and KEPT_PADDING.search(data) is not None and PADDED_LOSS.search(data) is not None
 
 
-def _mean(data: bytes) -> bool:
-    if b".mean()" not in data and b".sum(" not in data:
-        return False
-    return re.search(DIVIDED, data) is not None or re.search(SELECTED, data) is not None
+def _cuts(words: Words) -> bool:
+    return cuts(words.data)
 
 
-KINDS: tuple[Callable[[bytes], bool], ...] = (
-    _loss,
-    _metric,
-    _trainer,
-    _collator,
-    _loader,
-    _label_mask,
-    _own_loss,
-    _prediction,
-    _embedding,
-    _detector,
-    _stop,
-    _shift,
+def cuts(data: bytes) -> bool:
+    """Whether scores may lose their last classes in a text."""
+    for pattern in COMPILED_CUTS[:2]:
+        if any(not NO_CLASSES.search(REMARK.sub(b"", found[1])) for found in pattern.finditer(data)):
+            return True
+    return COMPILED_CUTS[2].search(data) is not None
+
+
+def _takes(words: Words) -> bool:
+    """What refuses a negative index is given something that is called like a target."""
+    data = words.data
+    for pattern in REFUSING:
+        for found in pattern.finditer(data):
+            if found[0].endswith(b"as"):
+                return True
+            if ANSWERS.search(data, found.end(), closing(data, found.end()) or found.end() + LONGEST):
+                return True
+    return False
+
+
+def _is_indexed(words: Words) -> bool:
+    return indexed(words.data)
+
+
+def indexed(data: bytes) -> bool:
+    """Whether something is looked up in a text by what is named like a target."""
+    for word, pattern in INDICES:
+        if word in data:
+            for found in pattern.finditer(data):
+                if COMPILED_INDEXED.search(data, max(0, found.start() - NEAR), found.end()):
+                    return True
+    return False
+
+
+def _is_mean(words: Words) -> bool:
+    data = words.data
+    if words.has(b".mean()") and COMPILED_SELECTED.search(data):
+        return True
+    # What is divided is a sum as well.
+    sums = data.count(b".sum()") + data.count(b"torch.sum(")
+    return sums > 1 and COMPILED_DIVIDED.search(data) is not None
+
+
+COMPILED_CUTS = tuple(map(re.compile, CUTS))
+COMPILED_INDEXED, COMPILED_SELECTED, COMPILED_DIVIDED = map(re.compile, (INDEXED, SELECTED, DIVIDED))
+
+keeps_sentinel = Kind("a sentinel that is kept", LOSS | frozenset(SMOOTH), confirms=_keeps_sentinel)
+"""A sentinel is kept or accepted where losses are computed."""
+
+KINDS = (
+    Kind("a loss", LOSS),
+    Kind("a loss over pictures", (b"ignore_index",), SEGMENTING),
+    Kind("a metric", (b"ignore_index",), METRIC),
+    Kind("an accuracy of the project's own", (b"ignore", b"padding_idx"), SKIPS, confirms=_own_metric),
+    Kind("a trainer", TRAINER, TRAINED),
+    Kind("a collator", COLLATOR),
+    Kind("a loader", frozenset((b"DataLoader",)), (b"collate_fn", b"**")),
+    Kind("a comparison of labels or tokens", confirms=_compares),
+    Kind("a prediction", confirms=_predicts),
+    Kind("an embedding", (b"padding_idx",), (b"Embedding",), confirms=_is_padded),
+    Kind("a detector", DETECTOR),
+    Kind("a step of training", frozenset((b"backward", b"training_step")), confirms=_trains),
     keeps_sentinel,
-    _cut,
-    _index,
-    _mean,
+    Kind("a cut of the classes", PREDICTS, confirms=_cuts),
+    Kind("an index that is called", TAKING, confirms=_takes),
+    Kind("an index in brackets", (b"label", b"target", b"tgt"), confirms=_is_indexed),
+    Kind("a mean", (b".mean()", b".sum(", b"torch.sum("), confirms=_is_mean),
 )
-"""One condition for each kind of site, the likeliest first."""
+"""The kinds of sites, the likeliest first."""

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from trainlint.source.sift.spelling import holds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from trainlint.source.sift.kind import Kind
 
 SUMS = (b"logsumexp", b"log_softmax")
 PICKS = (b"gather", b"one_hot", b"scatter")
 LOSS = (b"loss", b"nll", b"smooth", b"riterion", b"ntropy", b"xent", b"Loss", b"NLL")
 
-
-def _by_hand(data: bytes) -> bool:
-    """Scores are picked by their targets, beside a sum over the classes, in something that calls itself a loss."""
-    return holds(data, SUMS) and holds(data, PICKS) and holds(data, LOSS)
-
-
-def _divergence(data: bytes) -> bool:
-    """Distributions are compared."""
-    return b"kl_div" in data or b"KLDivLoss" in data
-
-
-KINDS: tuple[Callable[[bytes], bool], ...] = (_by_hand, _divergence)
-"""One condition for each kind of site that ``sift.targets`` does not know, the likeliest first."""
+KINDS = (
+    # Scores are picked by their targets, beside a sum over the classes, in something that calls itself a loss.
+    Kind("a loss written by hand", SUMS, PICKS, LOSS),
+    Kind("a divergence", frozenset((b"kl_div", b"KLDivLoss"))),
+)
+"""The kinds of sites that ``sift.targets`` does not know, the likeliest first."""

@@ -272,14 +272,8 @@ def _made_at(built: Built) -> Step | None:
 
 def _left(world: World, cls: Class, name: str, depth: int) -> Step | None:
     """What the methods of a class put into an attribute, if all of them put in a tensor, or None."""
-    key = ("a tensor", cls.node, name)
-    if key in world.asking:
-        return None
-    world.asking.add(key)
-    try:
-        proofs = [_put(world, *each, depth) for each in _writes(world, cls, name)]
-    finally:
-        world.asking.discard(key)
+    with world.once(("a tensor", cls.node, name)) as is_free:
+        proofs = [_put(world, *each, depth) for each in _writes(world, cls, name)] if is_free else [None]
     known = [proof for proof in proofs if proof is not None]
     return known[0] if known and len(known) == len(proofs) else None
 

@@ -10,7 +10,7 @@ from trainlint.facts import ClassCut, Job, Layer
 from trainlint.source import jobs
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.names import statement
-from trainlint.source.sift.targets import CUTS, PREDICTS
+from trainlint.source.sift.targets import PREDICTS, cuts
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Constant, Frame, Tensor
 from trainlint.source.world import World
@@ -19,7 +19,6 @@ from trainlint.value import Integer, Proof, Role, Unknown
 MOST_CUT = 4
 """A layer wider by more than this was padded or is shared out among heads; nobody added these classes one by one."""
 
-PLACES = re.compile("|".join(cut.decode() for cut in CUTS))
 SCORES = re.compile(r"logit|score|pred|prob")
 LOW = re.compile(r"-.*\binf\b|\binf\b.*-|-\s*1e\d|finfo|NEG_INF", re.IGNORECASE)
 """What a class is set to so that it is never chosen."""
@@ -32,7 +31,7 @@ OF_HIDDEN = re.compile(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The subscripts that end before a class, in files that predict one."""
     words = (word.decode() for word in PREDICTS)
-    if not any(word in module.loads for word in words) or not PLACES.search(module.text):
+    if not any(word in module.loads for word in words) or not cuts(module.text.encode()):
         return
     for node in module.parents:
         if isinstance(node, ast.Subscript) and _end(module, node) is not None:
