@@ -217,6 +217,15 @@ def test_what_came_with_the_code_is_no_cache(project: Path) -> None:
     assert not (project / ".cache").exists()
 
 
+def test_a_cache_inside_the_project_is_refused_aloud(
+    project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    assert main([".", "--cache-dir", ".cache"]) == 1
+    assert f"--cache-dir .cache: not used, for it lies in {project}\n" in capsys.readouterr().err
+    assert not (project / ".cache").exists()
+
+
 def test_what_was_not_used_for_the_longest_time_goes_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(project.parent / "cache")
     for age, name in enumerate(("new", "middle", "old")):

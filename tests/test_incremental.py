@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from editing import SEVERAL, STARTS, STEPS, Editor, counted, deleted, inserted, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from trainlint.source import verdicts
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -25,6 +29,33 @@ def test_after_any_sequence_of_edits_a_session_says_what_a_fresh_check_says(
             if data.draw(st.booleans()):
                 assert told(editor.session.report(), editor.folder) == editor.fresh()
         assert told(editor.session.report(), editor.folder) == editor.fresh()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(STEPS)
+def test_forgetting_what_no_verdict_rests_on_changes_nothing(steps: list[tuple[object, int, bytes, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdicts, "FEW_QUESTIONS", 0)
+        editor = Editor(Path(folder).resolve(), STARTS)
+        for step in steps:
+            editor.step(*step)
+            editor.session.report()
+        assert told(editor.session.report(), editor.folder) == editor.fresh()
+
+
+def test_memory_does_not_grow_with_the_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "FEW_QUESTIONS", 0)
+    editor = Editor(tmp_path, STARTS)
+    tracemalloc.start()
+    sizes = []
+    for turn in range(60):
+        text = STARTS["train.py"].replace(b"head", b"head%d" % turn).replace(b"loss", b"loss%d" % turn)
+        editor.session.change(str(tmp_path / "train.py"), text)
+        assert [finding.code for finding in editor.session.report().findings] == ["TL101"]
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert sizes[-1] < sizes[len(sizes) // 2] * 1.02
 
 
 @pytest.mark.parametrize("folder", SEVERAL[::25], ids=lambda folder: f"{folder.parent.name}/{folder.name}")

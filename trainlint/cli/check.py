@@ -214,6 +214,9 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
         for line in skipped:
             if line not in report.faults:
                 print(line, file=sys.stderr)
+    for root in report.roots if "cache-dir" in said else ():
+        if kept_in(said, folder).startswith(os.path.join(root, "")):
+            print(f"--cache-dir {said['cache-dir'][-1]}: not used, for it lies in {root}", file=sys.stderr)
     for name in _unasked(report, said):
         wanted = filter(None, (each.why.settle for each in report.unjudged))
         print(f"--define {name}: nothing that was judged asks for it{did_you_mean(name, wanted)}", file=sys.stderr)

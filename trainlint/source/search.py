@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 FEW_WORDS = 24
 """Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
@@ -108,6 +108,13 @@ class Search:
                 self._keep(word, paths)
         self._matching.update(matching)
         self._written = self._written if written is None else written
+
+    def trim(self, words: Collection[str]) -> None:
+        """Forget all words and patterns but these."""
+        holding, self._holding, self._asking, self._signed = self._holding, {}, {}, []
+        for word in holding.keys() & words:
+            self._keep(word, holding[word])
+        self._matching = {pattern: paths for pattern, paths in self._matching.items() if pattern in words}
 
     def _keep(self, word: str, paths: list[str]) -> None:
         self._holding[word] = paths

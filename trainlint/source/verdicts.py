@@ -15,6 +15,9 @@ from trainlint.source.journal import Query
 from trainlint.source.link import Chosen, Judged, Place, choices, doings, judged, judged_alone, rests_on
 from trainlint.source.workspace import Workspace
 
+FEW_QUESTIONS = 4096
+"""Remembered queries that are never too many."""
+
 Notes = frozenset[str | Query]
 """Files by their paths, and queries."""
 
@@ -65,6 +68,13 @@ class Unit:
                 for place in gone:
                     del choice.said[place]
 
+    def verdicts(self) -> Iterator[Verdict]:
+        """All that is known."""
+        yield self.alone
+        for choice in self.choices.values():
+            yield choice.verdict
+            yield from choice.said.values()
+
     def wanting(self, done: Collection[Place]) -> frozenset[str]:
         """The linkers that have to look at the file again, but for places that are done elsewhere."""
         short = (doing for doing, choice in self.choices.items() if not choice.is_said(done))
@@ -77,6 +87,7 @@ class Verdicts:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.units: dict[str, Unit] = {}
+        self._most = FEW_QUESTIONS
 
     def change(self, files: Sequence[str], changed: Collection[str]) -> None:
         """The project has these files now, and the changed ones may hold something else."""
@@ -90,6 +101,14 @@ class Verdicts:
                 del self.units[path]
             else:
                 unit.forget(notes)
+        if self.workspace.questions > self._most:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Forget the queries that no verdict rests on: every edit leaves some behind."""
+        notes = (note for unit in self.units.values() for verdict in unit.verdicts() for note in verdict.notes)
+        self.workspace.trim({note for note in notes if isinstance(note, Query)})
+        self._most = FEW_QUESTIONS + 2 * self.workspace.questions
 
     def of(self, files: Iterable[str]) -> Iterator[Verdict]:
         """Every verdict of these files; of a place that several of them lead to, the first one's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os.path
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trainlint.source import search
@@ -116,6 +116,18 @@ class Workspace:
                     yield query
                 case Kind.CHANGING if touches or any(_holds_all(text, query.words) for text in either):
                     yield query
+
+    @property
+    def questions(self) -> int:
+        """How many queries are remembered with their answers."""
+        return len(self._answered)
+
+    def trim(self, queries: Collection[Query]) -> None:
+        """Forget all queries but these."""
+        answered, self._answered, self._asking = self._answered, {}, {}
+        for query in answered.keys() & queries:
+            self._keep(query, answered[query])
+        self._search.trim(self._asking)
 
     def tables(self) -> Tables:
         """All queries and their answers, to be adopted by another workspace of the same files."""
