@@ -171,12 +171,12 @@ class Files:
 
 @dataclass(frozen=True)
 class Seen:
-    """A project as it was read: the files among those asked for, what was left out of them and why, and all facts.
+    """A project as it was read: by whom, the files among those asked for, what was left out and why, and all facts.
 
     ``silencing`` are the files among those asked for that may hold a comment which silences.
     """
 
-    project: Project
+    observer: Observer
     checked: tuple[str, ...]
     skipped: Mapping[str, str]
     facts: Facts
@@ -255,10 +255,31 @@ class Session:
             faults=tuple(f"{filename(path, request.folder)}: {ABSENT}" for path in missing.values()),
         )
         there = tuple(absolute for path, absolute in asked.items() if path not in missing)
-        if there not in self._scopes:
-            self._scopes[there] = tuple(scopes(request, there))
-        known = (replace(scope, here=here) for scope in self._scopes[there])
+        known = (replace(scope, here=here) for scope in self._scopes_of(there, request))
         return reduce(_joined, (self._checked(scope, request) for scope in known), start)
+
+    def seen(self, path: str) -> tuple[Scope, Seen]:
+        """What stands in a file of these projects as it is now, with the scope that it is seen in.
+
+        Raises:
+            ConfigError, UnknownSelector: the settings cannot be followed.
+        """
+        request = replace(self._request, paths=(path,), texts=self._texts)
+        (found,) = self._scopes_of((path,), request)
+        scope = replace(found, here=True)
+        files = self._files_of(scope, request)
+        return scope, seen(scope, request, files, self._observer(scope, files.every, request, None))
+
+    def text(self, path: str) -> Text:
+        """What a file says now."""
+        if path not in self._written:
+            self._written[path] = text_of(path, self._texts)
+        return self._written[path]
+
+    def _scopes_of(self, paths: tuple[str, ...], request: Request) -> tuple[Scope, ...]:
+        if paths not in self._scopes:
+            self._scopes[paths] = tuple(scopes(request, paths))
+        return self._scopes[paths]
 
     def _checked(self, scope: Scope, request: Request) -> Report:
         files = self._files_of(scope, request)
@@ -268,7 +289,7 @@ class Session:
             observer = self._observer(scope, files.every, request, keep)
             known = seen(scope, request, files, observer)
             rules = list(rules_for(known, scope.settings, self._rules))
-            report = _checked(scope, request, known, rules, self._text)
+            report = _checked(scope, request, known, rules, self.text)
             if keep:
                 keep.write(report, observer, rules)
         return report
@@ -286,12 +307,7 @@ class Session:
         told = replace(scope, layers=(), settings=replace(settings, output_format=()))
         wanted = (request.paths, request.folder, told, files.asked, skipped, baseline)
         deciding = (settings.src, settings.values)
-        return Keep(request.cache, scope.root, files.every, deciding, wanted, lambda path: self._text(path).lines)
-
-    def _text(self, path: str) -> Text:
-        if path not in self._written:
-            self._written[path] = text_of(path, self._texts)
-        return self._written[path]
+        return Keep(request.cache, scope.root, files.every, deciding, wanted, lambda path: self.text(path).lines)
 
     def _files_of(self, scope: Scope, request: Request) -> Files:
         """What ``files_of`` says, one walk for all that lies in a project."""
@@ -461,7 +477,7 @@ def seen(scope: Scope, request: Request, files: Files | None = None, observer: O
     facts = observer.observe(wanted, request.jobs, request.tell) if wanted else Facts(())
     checked = tuple(path for path in files.asked if scope.tells(path))
     silencing = tuple(path for path in within.silencing if path in set(checked))
-    return Seen(observer.project, checked, files.skipped, facts, silencing)
+    return Seen(observer, checked, files.skipped, facts, silencing)
 
 
 def _checked(scope: Scope, request: Request, known: Seen, rules: Sequence[Rule], text: Callable[[str], Text]) -> Report:

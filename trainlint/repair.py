@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -51,13 +51,15 @@ class Repair:
         return tuple(sorted(found, key=lambda finding: (finding.where, finding.code)))
 
 
-def repaired(request: Request, report: Report, wanted: Iterable[Applicability]) -> Repair:
-    """The files after all wanted fixes that hold, in memory."""
+def repaired(
+    request: Request, report: Report, wanted: Iterable[Applicability], look: Callable[[Request], Report] = check
+) -> Repair:
+    """The files after all wanted fixes that hold, in memory; ``look`` is what checks a request."""
     kinds = set(wanted)
     fixable = [finding for finding in report.findings if finding.fix is not None]
     unsafe = tuple(each for each in fixable if each.fix is not None and each.fix.applicability not in kinds)
     left = dict(_outside(request, (each for each in fixable if each not in unsafe)))
-    desk = Desk(report)
+    desk = Desk(report, request.texts)
     while True:
         drafts = []
         for path, findings in _by_file(each for each in fixable if each not in unsafe and each not in left).items():
@@ -65,7 +67,7 @@ def repaired(request: Request, report: Report, wanted: Iterable[Applicability]) 
             left |= refused
             drafts += [draft] if draft is not None else []
         texts = {draft.path: draft.after for draft in drafts}
-        after = check(replace(request, texts=texts)) if drafts else report
+        after = look(replace(request, texts={**request.texts, **texts})) if drafts else report
         taken_back = {finding: why for draft in drafts for finding, why in desk.failures(draft, drafts, after)}
         if not taken_back:
             return Repair(tuple(drafts), left, unsafe, after)
@@ -102,12 +104,15 @@ def _by_file(findings: Iterable[Finding]) -> Mapping[str, list[Finding]]:
 
 
 class Desk:
-    """The files that fixes are for, each read once, and what they say."""
+    """The files that fixes are for, each read once, and what they say; ``texts`` are read in place of the disk."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._data = cache(read)
+    def __init__(self, report: Report, texts: Mapping[str, bytes] | None = None) -> None:
+        self._report, self._texts = report, texts or {}
+        self._data = cache(self._read)
         self._code = cache(self._coded)
+
+    def _read(self, path: str) -> bytes | Fault:
+        return self._texts[path] if path in self._texts else read(path)
 
     def _coded(self, path: str) -> Code:
         data = self._data(path)
@@ -168,12 +173,12 @@ class Desk:
 
     def _broken(self, draft: Draft) -> Collection[Finding]:
         """The fixes that keep a file from compiling: each that does alone, else the last one."""
-        if _stands(draft.path, draft.before, draft.after):
+        if stands(draft.path, draft.before, draft.after):
             return ()
         alone = {
             finding
             for finding, edits in draft.edits.items()
-            if not _stands(draft.path, draft.before, changed(draft.before, edits))
+            if not stands(draft.path, draft.before, changed(draft.before, edits))
         }
         return alone or {list(draft.edits)[-1]}
 
@@ -188,7 +193,7 @@ def _all(edits: Mapping[Finding, tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
     return tuple(dict.fromkeys(edit for each in edits.values() for edit in each))
 
 
-def _stands(path: str, before: bytes, after: bytes) -> bool:
+def stands(path: str, before: bytes, after: bytes) -> bool:
     """Whether a file is as good a program as it was."""
     if path.endswith(NOTEBOOK):
         return all(is_readable(cell.python) for cell in cells_in(after)) or not all(

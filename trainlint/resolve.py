@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 
-from trainlint.check import JUDGED, Request, judge, rules_for, scopes, seen, text_of
+from trainlint.check import JUDGED, Request, Scope, Seen, Session, Text, judge, rules_for, scopes, seen, text_of
 from trainlint.facts import Fact, Facts, Unreadable
 from trainlint.finding import Finding, Severity
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS
 from trainlint.report.resolution import Resolution, Site
-from trainlint.source import Project, settle
+from trainlint.source import Observer
 from trainlint.source.text import NOTEBOOK, Fault
 from trainlint.span import Span
 from trainlint.value import Settled
@@ -74,9 +74,22 @@ def resolve(asked: Place, request: Request) -> Resolution:
     (scope,) = scopes(request, (asked.path,))
     if os.path.isfile(asked.path) and not _is_python(asked.path):
         scope = replace(scope, asked=(scope.root,))
-    known = seen(scope, request)
+    return _resolved(asked, scope, seen(scope, request), cache(partial(text_of, texts=request.texts)))
+
+
+def resolve_here(asked: Place, session: Session) -> Resolution:
+    """What is known of a place in an open session, and of the sites that stand in its file.
+
+    Raises:
+        ConfigError, UnknownSelector: the settings cannot be followed.
+        NoPlace: the row has no file that can be read.
+    """
+    return _resolved(asked, *session.seen(asked.path), session.text)
+
+
+def _resolved(asked: Place, scope: Scope, known: Seen, text: Callable[[str], Text]) -> Resolution:
     whole = replace(scope, asked=(scope.root, *scope.asked))
-    report = judge(known.facts, rules_for(known, scope.settings), whole, cache(text_of))
+    report = judge(known.facts, rules_for(known, scope.settings), whole, text)
     faults = (fact for fact in known.facts.of(Unreadable) if Place(asked.path).holds(fact.call))
     sites = sites_of(known.facts, (*report.findings, *report.suppressed))
     found = tuple(site for site in sites if any(asked.holds(span) for span in spans_of(site)))
@@ -86,7 +99,7 @@ def resolve(asked: Place, request: Request) -> Resolution:
         )
     return Resolution(
         sites=found,
-        names=() if asked.row is None or not _is_python(asked.path) else _names(asked, known.project),
+        names=() if asked.row is None or not _is_python(asked.path) else _names(asked, known.observer),
         faults=(*(f"{fact.call}: {fact.reason}" for fact in faults), *report.faults),
     )
 
@@ -95,9 +108,9 @@ def _is_python(path: str) -> bool:
     return path.endswith((".py", ".pyi", NOTEBOOK))
 
 
-def _names(asked: Place, project: Project) -> tuple[Settled, ...]:
+def _names(asked: Place, observer: Observer) -> tuple[Settled, ...]:
     assert asked.row is not None, "asked of a row alone"
-    names = settle(project, asked.path, asked.cell, asked.row)
+    names = observer.settle(asked.path, asked.cell, asked.row)
     if isinstance(names, Fault):
         raise NoPlace(f"{asked.path}:{names.row}: {names.reason}")
     return names

@@ -207,6 +207,15 @@ CONFIG = Command(
     "trainlint.cli.config",
 )
 
+SERVER = Command(
+    "server",
+    "Serve an editor through the language server protocol on the standard streams. Needs pygls.",
+    "",
+    "",
+    (Option("stdio", "What is served anyway; editors say it."),),
+    "trainlint.server",
+)
+
 CLEAN = Command(
     "clean",
     "Remove what was kept of earlier runs.",
@@ -227,7 +236,10 @@ INIT = Command(
 
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, INIT, CONFIG, SCHEMA, CLEAN, VERSION)}
+COMMANDS = {
+    command.name: command
+    for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, INIT, CONFIG, SCHEMA, SERVER, CLEAN, VERSION)
+}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""

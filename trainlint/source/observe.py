@@ -109,14 +109,7 @@ def definitions(text: str) -> tuple[Definition, ...]:
 
 def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
     """What each name in a row of a file is worth, or why the file cannot be read."""
-    from trainlint.source.settle import settled
-
-    workspace = _workspace(project, project.read)
-    module = workspace.module(path)
-    if isinstance(module, Fault):
-        return module
-    with _deep():
-        return tuple(settled(workspace, module, cell, row))
+    return Observer(project).settle(path, cell, row)
 
 
 def _searched(path: str, read: Callable[[str], bytes | Fault]) -> bytes | Fault:
@@ -170,15 +163,31 @@ class Observer:
     def observe(self, files: Sequence[str], jobs: int = 1, tell: Tell | None = None) -> Facts:
         """What ``observe`` says of the project as it is now."""
         from trainlint.source.company import joined
-        from trainlint.source.verdicts import Verdicts
 
-        known = self._verdicts = self._verdicts or Verdicts(_workspace(self.project, self._read))
+        known = self._known()
         if jobs > 1:
             self._judge_apart(known, files, jobs, tell or _nobody)
         with _deep():
             verdicts = list(known.of(_told(files, len(files), tell or _nobody)))
         facts = joined(fact for verdict in verdicts for fact in verdict.facts)
         return Facts(facts, frozenset(name for verdict in verdicts for name in verdict.given))
+
+    def settle(self, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
+        """What ``settle`` says of the project as it is now."""
+        from trainlint.source.settle import settled
+
+        workspace = self._known().workspace
+        module = workspace.module(path)
+        if isinstance(module, Fault):
+            return module
+        with _deep():
+            return tuple(settled(workspace, module, cell, row))
+
+    def _known(self) -> Verdicts:
+        from trainlint.source.verdicts import Verdicts
+
+        self._verdicts = self._verdicts or Verdicts(_workspace(self.project, self._read))
+        return self._verdicts
 
     def kept(self) -> tuple[dict[str, tuple[bool, bool]], tuple[dict[str, Unit], Tables] | None]:
         """All that is known of the project, for another observer of the same files; what it judged must be encoded."""
