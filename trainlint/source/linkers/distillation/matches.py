@@ -31,7 +31,7 @@ TEACHER = re.compile(r"teacher|(?<![a-z])t_?(?:model|net)(?![a-z])|(?:model|net)
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of losses that compare two tensors, in files that speak of teachers."""
-    if matches("\n".join(module.rows).encode()):
+    if matches(module.data):
         yield from uses(world, module, {word.decode() for word in MATCHING})
 
 

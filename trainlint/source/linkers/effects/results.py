@@ -49,8 +49,8 @@ ELSEWHERE = frozenset(
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of such operations that stand alone on a line, in a project that trains."""
-    text = "\n".join(module.rows)
-    if not discards(text.encode()) or not trains(world):
+    text = module.text
+    if not discards(module.data) or not trains(world):
         return
     for word in WORDS & module.loads.keys():
         for node in module.loads[word]:

@@ -45,7 +45,7 @@ def choices(module: Module) -> tuple[Choice, ...]:
     """The choices of a file in the order of their lines."""
     known = module.kept.get("choices")
     if not isinstance(known, tuple):
-        made = (choice(module, node) for node in module.parents if isinstance(node, ast.Compare))
+        made = (choice(module, node) for node in module.of_kind(ast.Compare))
         found = sorted((each for each in made if each is not None), key=lambda each: each.compare.lineno)
         known = module.kept["choices"] = tuple(found)
     return known

@@ -44,7 +44,7 @@ SMOOTH = frozenset({"log_softmax", "logsumexp", "nll", "gather"})
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that keep a sentinel, and the functions that accept one without reading it."""
-    if not keeps_sentinel(module.text.encode()):
+    if not keeps_sentinel(module.data):
         return
     for nodes in module.definitions.values():
         for node in nodes:
