@@ -20,7 +20,8 @@ from trainlint.source.linkers.site import (
     standing,
     uses,
 )
-from trainlint.source.sift.distillation import MATCHING, matches
+from trainlint.source.sift.distillation import matches
+from trainlint.source.sift.words import MATCHING
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Frame, Thunk
 from trainlint.source.world import Path, World
