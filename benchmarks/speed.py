@@ -1,105 +1,342 @@
-"""How long whole runs take: ``python benchmarks/speed.py TREE [--rounds N] [--only WORD]``.
+"""How long trainlint and other linters take: ``python benchmarks/speed.py run FOLDER``, then ``... speed.py page``.
 
-Every command runs once in each round, so that a busy moment of the machine hits all of them. What counts is the
-processor time of the process and its children, start of the interpreter included; the wall clock is shown beside it.
+``run`` makes everything it needs in FOLDER: the corpora, which are packages of a registry, and an environment with the
+other linters, all of pinned versions. The commands of one corpus run in turn, round after round, so that a busy moment
+of the machine hits all of them; each time is written down at once, and a run that was broken off goes on where it
+stopped. What counts is the processor time of a process and of those that it starts, the start of the interpreter
+included. ``page`` makes docs/performance.md from what is written down.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from trainlint.source.find import find
-from trainlint.source.sift import relevant
-from trainlint.source.text import Fault, read
+from timings import BASE, Kept, Timed, known, write
+
+RESULTS = Path(__file__).parent / "speed.jsonl"
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+
+CORPORA = {
+    "trl": "trl==1.16.0",
+    "lightning": "lightning==2.6.6",
+    "speechbrain": "speechbrain==1.1.2",
+    "transformers": "transformers==5.24.0",
+    "torch": "torch==2.13.0",
+}
+PEERS = ("ruff==0.17.6", "flake8==7.5.0", "pylint==4.1.4", "torchfix==0.7.0", "torch-preflight==0.5.0")
+CASES = ("cold", "warm", "edited", "hook", "editor", "copies", "families")
+COPIES = (1, 2, 4, 8)
+PYLINT = "unused-import,unused-variable,undefined-variable,unreachable"
+EDITED = "# One more line, number {}.\n"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command on one corpus: what it is told, and what is done before each of its runs."""
+
+    corpus: str
+    case: str
+    tool: str
+    command: tuple[str, ...]
+    shown: str
+    before: Callable[[int], None] = lambda round: None
+
+
+def timed(job: Job, round: int, limit: float) -> Timed:
+    """Run a job once; a run that takes longer than the limit, in seconds, is ended with all that it started."""
+    job.before(round)
+    start = time.perf_counter()
+    with open(os.devnull, "wb") as sink:
+        process = subprocess.Popen(job.command, stdout=sink, stderr=sink, start_new_session=True)
+        ended = threading.Event()
+
+        def end() -> None:
+            ended.set()
+            os.killpg(process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(limit, end)
+        timer.start()
+        _, status, used = os.wait4(process.pid, 0)
+        timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    memory = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    took = used.ru_utime + used.ru_stime, time.perf_counter() - start, memory, process.returncode
+    return Timed(job.corpus, job.case, job.tool, round, job.shown, *took, limit if ended.is_set() else 0.0)
+
+
+def measure(jobs: Sequence[Job], rounds: int, limit: float, results: Path) -> None:
+    """Run what is not written down yet, round after round; what once took too long is not tried again."""
+    rows = [row for row in known(results) if isinstance(row, Timed)]
+    done = {(row.corpus, row.case, row.tool, row.round) for row in rows}
+    ended = {(row.corpus, row.case, row.tool) for row in rows if row.limit}
+    for round in range(rounds):
+        for job in jobs:
+            key = (job.corpus, job.case, job.tool)
+            if (*key, round) in done or key in ended:
+                continue
+            row = timed(job, round, limit)
+            write(results, row)
+            ended |= {key} if row.limit else set()
+            print(f"{job.corpus:14}{job.case:14}{job.tool:18}{row.processor:9.3f} s {row.wall:9.3f} s"
+                  f"{row.memory / 1e6:7.0f} MB  {'ended' if row.limit else row.status}", flush=True)  # fmt: skip
+
+
+# What is run
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder that a run works in, and what it made there."""
+
+    folder: Path
+
+    @property
+    def peers(self) -> Path:
+        return self.folder / "peers" / "bin"
+
+    def tree(self, corpus: str) -> Path:
+        return self.folder / "corpora" / corpus
+
+    def work(self, name: str) -> Path:
+        """An empty folder of this name."""
+        path = self.folder / "work" / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        return path
+
 
 TRAINLINT = (sys.executable, "-m", "trainlint")
-NOTHING = "python -c pass"
 
 
-@dataclass
-class Timed:
-    """One command and what its runs took, in seconds; ``memory`` is the largest resident size, in bytes."""
+def prepare(place: Place, corpora: Sequence[str], with_peers: bool) -> None:
+    """Fetch and unpack what is missing."""
+    for corpus in corpora:
+        if corpus in CORPORA and not place.tree(corpus).exists():
+            wheels = place.work(f"wheels-{corpus}")
+            _pip(sys.executable, "download", "--no-deps", "--dest", str(wheels), CORPORA[corpus])
+            (wheel,) = wheels.iterdir()
+            unpacked = place.work(f"unpacked-{corpus}")
+            shutil.unpack_archive(wheel, unpacked, "zip")
+            place.tree(corpus).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(unpacked / corpus, place.tree(corpus))
+    if with_peers and not place.peers.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(place.peers.parent)], check=True)
+        _pip(str(place.peers / "python"), "install", *PEERS)
 
-    name: str
-    command: Sequence[str]
-    processor: list[float] = field(default_factory=list)
-    wall: list[float] = field(default_factory=list)
-    memory: int = 0
-    statuses: set[int] = field(default_factory=set)
 
-    def run(self) -> None:
+def _pip(python: str, *words: str) -> None:
+    subprocess.run([python, "-m", "pip", "--quiet", "--disable-pip-version-check", *words], check=True)
+
+
+def linters(place: Place, tree: Path) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Each linter on a whole tree: its words, and how they are shown."""
+    at, words = str(tree), {
+        "trainlint": ("--isolated", "--no-cache"),
+        "Ruff E,F,B": ("ruff", "check", "--isolated", "--no-cache", "--quiet", "--select", "E,F,B"),
+        "flake8": ("flake8", "--isolated"),
+        "pylint, 4 checks": ("pylint", "--disable=all", f"--enable={PYLINT}", "--recursive=y"),
+        "TorchFix": ("torchfix", "--select=ALL"),
+        "torch-preflight": ("torch-preflight", "check"),
+    }  # fmt: skip
+    found = {"trainlint": ((*TRAINLINT, *words["trainlint"], at), f"trainlint {' '.join(words.pop('trainlint'))} TREE")}
+    for tool, (program, *options) in words.items():
+        found[tool] = ((str(place.peers / program), *options, at), f"{program} {' '.join(options)} TREE")
+    return found
+
+
+def jobs(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
+    """The commands of one corpus."""
+    tree = place.tree(corpus)
+    if "cold" in cases:
+        for tool, (command, shown) in linters(place, tree).items():
+            yield Job(corpus, "cold", tool, command, shown)
+    if "warm" in cases or "edited" in cases:
+        yield from _again(place, corpus, cases)
+    if "hook" in cases:
+        yield from _hooks(place, corpus)
+    if "copies" in cases:
+        yield from _copies(place, corpus)
+
+
+def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
+    """A second look at a copy of a tree, and one after a line was added to one of its files."""
+    tree = place.folder / "work" / f"again-{corpus}"
+    if not tree.exists():
+        shutil.copytree(place.tree(corpus), tree)
+    edited = max(tree.rglob("*.py"), key=lambda path: ("cross_entropy(" in path.read_text(errors="replace"), str(path)))
+    caches = {tool: str(place.folder / "work" / f"cache-{tool}-{corpus}") for tool in ("trainlint", "ruff")}
+    told = {
+        "trainlint": (*TRAINLINT, "--isolated", "--cache-dir", caches["trainlint"], str(tree)),
+        "Ruff E,F,B": (str(place.peers / "ruff"), "check", "--isolated", "--cache-dir", caches["ruff"], "--quiet",
+                       "--select", "E,F,B", str(tree)),
+    }  # fmt: skip
+    shown = {
+        "trainlint": "trainlint --isolated --cache-dir CACHE TREE",
+        "Ruff E,F,B": "ruff check --isolated --cache-dir CACHE --quiet --select E,F,B TREE",
+    }
+    for tool, command in told.items():
+
+        def warmed(round: int, command: tuple[str, ...] = command) -> None:
+            subprocess.run(command, capture_output=True, check=False)
+
+        def changed(round: int, command: tuple[str, ...] = command) -> None:
+            warmed(round, command)
+            with edited.open("a") as file:
+                file.write(EDITED.format(f"{round}, {time.time_ns()}"))
+
+        if "warm" in cases:
+            yield Job(corpus, "warm", tool, command, shown[tool], warmed)
+        if "edited" in cases:
+            yield Job(corpus, "edited", tool, command, shown[tool], changed)
+
+
+def _hooks(place: Place, corpus: str) -> Iterator[Job]:
+    """Three files in a folder of their own, without and with something to judge, beside the bare interpreter."""
+    from trainlint.source.find import find
+    from trainlint.source.sift import relevant
+    from trainlint.source.text import Fault, read
+
+    yield Job(corpus, "hook", BASE, (sys.executable, "-c", "pass"), BASE)
+    held: dict[bool, list[str]] = {False: [], True: []}
+    for path in find([str(place.tree(corpus))]).files:
+        data = read(path)
+        if not isinstance(data, Fault) and path.endswith(".py") and len(data) > 2000:
+            held[relevant(data)].append(path)
+    for has_sites, paths in held.items():
+        name = "with sites" if has_sites else "without a site"
+        folder, start = place.work(f"hook-{corpus}-{has_sites}"), max(0, len(paths) // 2 - 1)
+        files = [str(folder / f"file{number}.py") for number in range(3)]
+        for source, target in zip(paths[start : start + 3], files, strict=True):
+            shutil.copy(source, target)
+        words = ("--isolated", "--no-cache")
+        yield Job(corpus, "hook", f"trainlint, {name}", (*TRAINLINT, *words, *files),
+                  f"trainlint {' '.join(words)} ONE TWO THREE")  # fmt: skip
+        ruff = ("check", "--isolated", "--no-cache", "--quiet", "--select", "E,F,B")
+        yield Job(corpus, "hook", f"Ruff E,F,B, {name}", (str(place.peers / "ruff"), *ruff, *files),
+                  f"ruff {' '.join(ruff)} ONE TWO THREE")  # fmt: skip
+
+
+def _copies(place: Place, corpus: str) -> Iterator[Job]:
+    """The same tree once, twice, four times and eight times over."""
+    for count in COPIES:
+        folder = place.folder / "work" / f"copies-{corpus}-{count}"
+        for number in range(count):
+            if not (folder / f"copy{number}").exists():
+                shutil.copytree(place.tree(corpus), folder / f"copy{number}")
+        for tool in ("trainlint", "Ruff E,F,B"):
+            command, shown = linters(place, folder)[tool]
+            yield Job(corpus, f"copies x{count}", tool, command, shown)
+
+
+def families(place: Place, corpus: str) -> Iterator[Kept]:
+    """What each family of rules makes sift keep."""
+    from trainlint.source.find import find
+    from trainlint.source.sift import FAMILIES
+    from trainlint.source.sift.kind import words_of
+    from trainlint.source.text import Fault, read
+
+    files = [data for path in find([str(place.tree(corpus))]).files if not isinstance(data := read(path), Fault)]
+    held = [
+        {family.__name__.rpartition(".")[2] for family in FAMILIES
+         if any(kind.may_be_in(words_of(data)) for kind in family.KINDS)}
+        for data in files
+    ]  # fmt: skip
+    every = [data for data, names in zip(files, held, strict=True) if names]
+    for family in (each.__name__.rpartition(".")[2] for each in FAMILIES):
+        mine = [(data, names) for data, names in zip(files, held, strict=True) if family in names]
+        alone = sum(len(data) for data, names in mine if names == {family})
+        size = sum(len(data) for data, _ in mine)
+        yield Kept(corpus, family, len(mine), size, alone, len(every), sum(map(len, every)))
+
+
+def edits(tree: Path, count: int) -> list[float]:
+    """The processor seconds in which each of so many edits of one open buffer is judged again."""
+    from trainlint.check import Request, Session  # type: ignore[attr-defined]
+
+    wanted = (path for path in sorted(tree.rglob("*.py")) if b"cross_entropy(" in path.read_bytes())
+    path = min(wanted, key=lambda path: abs(path.read_bytes().count(b"\n") - 1300))
+    session = Session(Request((str(path),), str(tree), isolated=True))
+    session.report([str(path)], here=True)
+    text, seconds = path.read_bytes(), []
+    for number in range(count):
+        start = time.process_time()
+        session.change(str(path), text + EDITED.format(number).encode())
+        session.report([str(path)], here=True)
+        seconds.append(time.process_time() - start)
+    return seconds
+
+
+def look_again(place: Place, corpus: str, rounds: int, results: Path) -> None:
+    """Edit one buffer in a process of its own, and write down what an edit takes: the median of its processor time."""
+    rows = (row for row in known(results) if isinstance(row, Timed))
+    done = {row.round for row in rows if (row.corpus, row.case) == (corpus, "editor")}
+    for round in set(range(rounds)) - done:
         start = time.perf_counter()
-        with open(os.devnull, "wb") as sink:
-            process = subprocess.Popen(self.command, stdout=sink, stderr=sink)
-            _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        self.wall.append(time.perf_counter() - start)
-        self.processor.append(used.ru_utime + used.ru_stime)
-        self.memory = max(self.memory, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
-        self.statuses.add(process.returncode)
+        words = [sys.executable, __file__, "editor", str(place.tree(corpus))]
+        ran = subprocess.run(words, capture_output=True, text=True, check=False)
+        seconds = json.loads(ran.stdout) if not ran.returncode else [0.0]
+        write(results, Timed(corpus, "editor", "trainlint", round, "python benchmarks/speed.py editor TREE",
+                             statistics.median(seconds), time.perf_counter() - start, 0, ran.returncode))  # fmt: skip
 
 
-def commands(tree: str, files: Sequence[str]) -> Iterator[Timed]:
-    """What is compared on one tree; a hook is given three files, once without and once with something to judge."""
-    yield Timed(NOTHING, (sys.executable, "-c", "pass"))
-    yield Timed("trainlint version", (*TRAINLINT, "version"))
-    with_site = {path for path in files if isinstance(data := read(path), Fault) or relevant(data)}
-    for name, chosen in (
-        ("without a site", [path for path in files if path not in with_site]),
-        ("with a site", sorted(with_site)),
-    ):
-        middle = len(chosen) // 2
-        if three := chosen[middle : middle + 3]:
-            yield Timed(f"trainlint, {len(three)} files {name}", (*TRAINLINT, "--isolated", *three))
-    yield Timed("trainlint, the tree", (*TRAINLINT, "--isolated", "--no-cache", tree))
-    if ruff := shutil.which("ruff", path=os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))):
-        options = ("check", "--isolated", "--no-cache", "--quiet", "--select", "E,F,B")
-        yield Timed("Ruff E,F,B, the tree", (ruff, *options, tree))
+# What is asked for
 
 
-def table(timed: Sequence[Timed]) -> Iterator[str]:
-    """Milliseconds, as median (least to most), and times the processor time of the first command."""
-    yield f"{'':38}{'processor ms':>26}{'ratio':>9}{'wall ms':>26}{'MB':>7}  status"
-    base = statistics.median(timed[0].processor)
-    for each in timed:
-        ratio = statistics.median(each.processor) / base
-        statuses = ",".join(map(str, sorted(each.statuses)))
-        yield (
-            f"{each.name:38}{spread(each.processor):>26}{ratio:9.1f}{spread(each.wall):>26}"
-            f"{each.memory / 1e6:7.0f}  {statuses}"
-        )
-
-
-def spread(seconds: Sequence[float]) -> str:
-    return f"{1000 * statistics.median(seconds):.0f} ({1000 * min(seconds):.0f} to {1000 * max(seconds):.0f})"
+def run(options: argparse.Namespace) -> None:
+    place = Place(Path(options.folder).resolve())
+    prepare(place, options.corpora, not options.tools or options.tools != ["trainlint"])
+    for corpus in options.corpora:
+        wanted = list(jobs(place, corpus, options.cases))
+        named = [job for job in wanted if not options.tools or any(job.tool.startswith(each) for each in options.tools)]
+        chosen = [job for job in wanted if job in named or job.tool == BASE]
+        measure(chosen, options.rounds, options.limit, options.results)
+        if "editor" in options.cases:
+            look_again(place, corpus, options.rounds, options.results)
+        if "families" in options.cases:
+            done = {(row.corpus, row.family) for row in known(options.results) if isinstance(row, Kept)}
+            for row in families(place, corpus):
+                if (row.corpus, row.family) not in done:
+                    write(options.results, row)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tree")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--only", default="", help="run the commands whose name holds this word, and the bare interpreter"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(dest="action", required=True)
+    runs = actions.add_parser("run", help="measure what is not measured yet")
+    runs.add_argument("folder", help="where the corpora, the other linters and the copies are kept")
+    runs.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    runs.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
+    runs.add_argument("--tools", nargs="+", default=[], help="only those whose names begin so")
+    runs.add_argument("--rounds", type=int, default=5)
+    runs.add_argument("--limit", type=float, default=600, help="seconds after which a command is ended")
+    runs.add_argument("--results", type=Path, default=RESULTS)
+    pages = actions.add_parser("page", help="make docs/performance.md")
+    pages.add_argument("--results", type=Path, default=RESULTS)
+    pages.add_argument("--page", type=Path, default=PAGE)
+    editor = actions.add_parser("editor", help="edit a file of a tree again and again, in one process")
+    editor.add_argument("tree", type=Path)
+    editor.add_argument("--edits", type=int, default=100)
     options = parser.parse_args()
-    files = find([options.tree]).files
-    every = list(commands(options.tree, files))
-    timed = [each for each in every if each.name == NOTHING or options.only in each.name]
-    for _ in range(options.rounds):
-        for each in timed:
-            each.run()
-    size = sum(map(os.path.getsize, files))
-    print(f"{len(files)} files, {size / 1e6:.1f} MB; Python {sys.version.split()[0]}, {os.cpu_count()} processors, "
-          f"{options.rounds} rounds")  # fmt: skip
-    print(*table(timed), sep="\n")
+    if options.action == "run":
+        run(options)
+    elif options.action == "page":
+        from performance import page
+
+        options.page.write_text(page(known(options.results)), encoding="utf-8")
+    else:
+        print(json.dumps(edits(options.tree, options.edits)))
 
 
 if __name__ == "__main__":

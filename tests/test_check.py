@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from made import COLLISION, INTERNAL, NOTE, OFF, OTHER, PACK, codes, crash, judged, loss, rule_of, span, unread
 
-from trainlint.check import Request, check, root_of
+from trainlint.check import Request, check
 from trainlint.config import Settings
 from trainlint.facts import Facts, Layer, Loss
 from trainlint.finding import Finding, Severity
@@ -14,6 +14,7 @@ from trainlint.lint import lint
 from trainlint.report import Tally
 from trainlint.rule import Rule
 from trainlint.selection import Selection, UnknownSelector
+from trainlint.source.root import root_of
 from trainlint.value import Integer, Step, Unknown
 
 

@@ -9,18 +9,49 @@ from pathlib import Path
 import pytest
 
 from trainlint.facts import Fact, Unreadable
-from trainlint.knowledge import metrics, torch, transformers
+from trainlint.knowledge import checkpoints, losses, metrics, optimizers, torch, torchvision, transformers
+from trainlint.knowledge import effects as known_effects
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
 from trainlint.source.linkers.targets.losses import SKIPS
-from trainlint.source.sift import relevant
-from trainlint.source.sift.targets import LOSSES
+from trainlint.source.sift import relevant, words
 from trainlint.testing import findings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+LOSSES = (
+    *torch.LOSS_FUNCTIONS,
+    *torch.LOSS_CLASSES,
+    *torch.BINARY_FUNCTIONS,
+    *torch.BINARY_CLASSES,
+    *torch.CTC_FUNCTIONS,
+    *torch.CTC_CLASSES,
+    *losses.CTC_CLASSES,
+)
+TABLES = {
+    "LOSS": [*(known.name for known in LOSSES), *(known.word for known in losses.CONTRACTS)],
+    "SEGMENTING": [known.word for known in losses.SEGMENTING],
+    "METRIC": [*metrics.CLASSES, *metrics.FUNCTIONS],
+    "TRAINER": transformers.TRAINERS,
+    "DETECTOR": [known.name for known in torchvision.WITH_BACKGROUND],
+    "COLLATOR": [transformers.COLLATOR, transformers.COMPLETIONS],
+    "SAMPLED": torch.SAMPLING - {"max"},
+    "OPTIMIZER": optimizers.WORDS,
+    "TRACKER": [checkpoints.TRACKERS.name],
+    "DIVERGENCE": [torch.DIVERGENCE_FUNCTION.name, torch.DIVERGENCE_CLASS.name],
+    "MATCHING": [*torch.MATCHING_FUNCTIONS, *torch.MATCHING_CLASSES],
+    "OPERATIONS": [*known_effects.METHODS, *known_effects.FUNCTIONS],
+    "CASTS": known_effects.CASTS,
+    "MISSPELLED": known_effects.MISSPELLED,
+}
 CALLED = sorted({known.last for known in LOSSES})
 COUNTED = sorted({name.rpartition(".")[2] for name in (*metrics.CLASSES, *metrics.FUNCTIONS)})
 TRAINED = sorted({name.rpartition(".")[2] for name in transformers.TRAINERS})
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_files_are_sifted_by_the_words_of_the_tables(table: str) -> None:
+    known = {name.rpartition(".")[2].encode() for name in TABLES[table]}
+    assert getattr(words, table) == known, f"words.{table}: {b' '.join(sorted(known)).decode()}"
 
 
 @pytest.mark.parametrize("word", CALLED)

@@ -20,6 +20,20 @@ HEAVY = {
     "pathspec",
     "trainlint.probe",
 }
+UNUSED = {
+    "dataclasses",
+    "inspect",
+    "re",
+    "enum",
+    "typing",
+    "ast",
+    "json",
+    "tokenize",
+    "trainlint.facts",
+    "trainlint.check",
+}
+"""What the standard library and we ourselves have for runs that find something."""
+
 READERS = {"trainlint.source.link", "trainlint.source.workspace", "trainlint.source.summary", "trainlint.source.things"}
 
 
@@ -36,8 +50,52 @@ def imported(folder: Path, *words: str) -> set[str]:
     )
     assert run.returncode in {0, 1}, run.stderr
     names = re.findall(r"^import time:.*\|\s*([\w.]+)$", run.stderr, re.MULTILINE)
-    assert "trainlint.check" in names
+    assert "trainlint.cli" in names
     return {name for module in names for name in (module, module.partition(".")[0])}
+
+
+QUIET = [("setup.py",), ("check", ".", "-q"), (".", "--isolated"), ("--version",), ("version",)]
+
+
+@pytest.mark.parametrize("words", QUIET)
+def test_a_run_with_nothing_to_show_loads_nothing_that_it_does_not_use(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "setup.py").write_text("from setuptools import setup\n\nsetup(name='x')\n")
+    assert not imported(tmp_path, *words) & (HEAVY | READERS | UNUSED)
+
+
+SITE = "import torch.nn.functional as F\nF.cross_entropy(a, b)\n"
+FOLDERS = {
+    "nothing": {"a.py": "x = 1\n", "b.py": "y = 2\n"},
+    "a site": {"a.py": "x = 1\n", "b.py": SITE},
+    "a comment": {"a.py": "x = 1  # trainlint: ignore[TL101]\n"},
+    "a mistake": {"a.py": "x = (\n"},
+    "settings": {"a.py": "x = 1\n", "trainlint.toml": "select = ['NONE']\n"},
+    "other settings": {"a.py": "x = 1\n", "pyproject.toml": "[project]\nname = 'x'\n"},
+    "what is left out": {"a.py": "x = 1\n", ".gitignore": "a.py\n"},
+    "a template": {"a.py": "x = 1\n", "{{b}}.py": "x = 1\n"},
+    "a notebook": {"a.py": "x = 1\n", "b.ipynb": '{"cells": []}'},
+    "no file": {"a.txt": ""},
+}
+
+
+@pytest.mark.parametrize("words", [["."], ["a.py"], ["a.py", "missing.py"], ["check", "a.py", "-q"], []])
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_early_end_says_what_the_whole_way_says(tmp_path: Path, folder: str, words: list[str]) -> None:
+    for name, text in FOLDERS[folder].items():
+        (tmp_path / name).write_text(text)
+    early, whole = (
+        subprocess.run(
+            [sys.executable, "-m", "trainlint", *words, *more],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        for more in ([], ["--color", "auto"])
+    )
+    assert (early.returncode, early.stdout, early.stderr) == (whole.returncode, whole.stdout, whole.stderr)
 
 
 @pytest.mark.parametrize("words", [(".",), ("check", ".", "-q"), (".", "--output-format", "json", "-j", "2")])

@@ -50,6 +50,7 @@ from trainlint.selection import Selection, always_runs, chosen, matches, require
 from trainlint.source import Observer, Project, cells_in, definitions, foreign, is_test, read
 from trainlint.source.find import excluded, find
 from trainlint.source.observe import Sifted
+from trainlint.source.root import root_of
 from trainlint.source.text import NOTEBOOK, Fault
 from trainlint.span import Span
 
@@ -62,9 +63,6 @@ V = TypeVar("V")
 
 ABSENT = "no such file or folder"
 LEFT_OUT = "the settings leave it out, and force-exclude holds"
-
-MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-"""What tells the top folder of a project that has no settings of its own."""
 
 JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
     "losses": ((Loss, CtcLoss), Severity.WARNING),
@@ -394,21 +392,6 @@ def files(request: Request) -> Files:
     )
 
 
-def root_of(path: str, folder: str) -> str:
-    """The top folder of the project that a path without settings belongs to.
-
-    The nearest folder between the path and the working directory that looks like the top of a project, else the working
-    directory if it holds the path, else what the path's top package lies in.
-    """
-    start = path if os.path.isdir(path) else os.path.dirname(path)
-    inside = start == folder or start.startswith(os.path.join(folder, ""))
-    if not inside:
-        return _outside_packages(start)
-    while start != folder and not _is_top(start):
-        start = os.path.dirname(start)
-    return start
-
-
 def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
     """One scope per project, in the order of the paths."""
     asked: dict[str, list[str]] = defaultdict(list)
@@ -425,16 +408,6 @@ def scopes(request: Request, paths: Iterable[str]) -> Iterator[Scope]:
         out = [path for path in wanted if settings.force_exclude and excluded(path, root, settings.exclude)]
         kept = tuple(path for path in wanted if path not in out)
         yield Scope(root, settings, kept, request.shard, tuple(out), layers)
-
-
-def _outside_packages(folder: str) -> str:
-    while os.path.exists(os.path.join(folder, "__init__.py")) and not _is_top(folder):
-        folder = os.path.dirname(folder)
-    return folder
-
-
-def _is_top(folder: str) -> bool:
-    return any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS)
 
 
 def _is_there(path: str, request: Request) -> bool:

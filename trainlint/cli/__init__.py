@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, group, parse, passed_on
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
 
@@ -49,6 +50,19 @@ def complain(message: str) -> int:
 
 def _run(words: Sequence[str]) -> int:
     first = words[0] if words else ""
+    if first in {"--version", "-V", "version"} and len(words) == 1:
+        from trainlint.cli.version import run
+
+        return run((), {})
+    from trainlint.cli import early
+
+    status = early.run(words) if "_TRAINLINT_COMPLETE" not in os.environ else None
+    return _run_in_full(words, first) if status is None else status
+
+
+def _run_in_full(words: Sequence[str], first: str) -> int:
+    from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, parse
+
     if first in {"--version", "-V"}:
         return call(COMMANDS["version"], (), {})
     if first in FOR_TYPER or "_TRAINLINT_COMPLETE" in os.environ:
@@ -61,6 +75,8 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _run_of_group(name: str, words: Sequence[str]) -> int:
+    from trainlint.cli.options import call, group, parse, passed_on
+
     command = group(name).get(words[0]) if words else None
     if command and command.passes_on:
         own, others = passed_on(words[1:], command.options)

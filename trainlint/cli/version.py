@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from trainlint import __version__
-from trainlint.cli.options import Said
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.cli.options import Said
 
 
 def run(arguments: tuple[str, ...], said: Said) -> int:

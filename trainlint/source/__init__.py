@@ -1,19 +1,23 @@
 """The observer that reads code and runs none of it: paths in, facts out."""
 
-from trainlint.source.observe import (
-    Observer,
-    Project,
-    cells,
-    cells_in,
-    definitions,
-    foreign,
-    observe,
-    settle,
-    sifted,
-    sites,
-)
-from trainlint.source.syntax import compiles
-from trainlint.source.text import is_test, read
+from trainlint.lazy import fetch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.source.observe import (
+        Observer,
+        Project,
+        cells,
+        cells_in,
+        definitions,
+        foreign,
+        observe,
+        settle,
+        sifted,
+        sites,
+    )
+    from trainlint.source.syntax import compiles
+    from trainlint.source.text import is_test, read
 
 __all__ = [
     "Observer",
@@ -30,3 +34,5 @@ __all__ = [
     "sifted",
     "sites",
 ]
+
+fetch(__name__, __all__, ("trainlint.source.text", "trainlint.source.syntax", "trainlint.source.observe"))

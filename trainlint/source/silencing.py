@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from trainlint.source.sift.kind import words_of
+from trainlint.source.sift.pattern import Pattern
 
-NOQA = re.compile(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", re.IGNORECASE)
+NOQA = Pattern(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", ignores_case=True)
 """With a code or a name of ours; most are for other linters."""
 
 SPELLINGS = (b"noqa", b"NOQA", b"NoQA")

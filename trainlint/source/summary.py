@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from trainlint.source.text import Fault, is_test
 from trainlint.span import Span
 from trainlint.value import Step
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Node = TypeVar("Node", bound=ast.AST)
 Scope = FunctionNode | ast.ClassDef | ast.Module
 
 LONGEST = 100
@@ -88,6 +89,32 @@ class Module:
     def text(self) -> str:
         """What its rows say, for words to be looked for."""
         return "\n".join(self.rows)
+
+    @cached_property
+    def data(self) -> bytes:
+        """The same as bytes, as they are sifted."""
+        return self.text.encode(errors="replace")
+
+    @cached_property
+    def _by_kind(self) -> dict[type[ast.AST], list[ast.AST]]:
+        kinds: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.parents:
+            kinds.setdefault(type(node), []).append(node)
+        return kinds
+
+    def of_kind(self, kind: type[Node]) -> Sequence[Node]:
+        """All nodes of exactly this type, in their order."""
+        return self._by_kind.get(kind, ())  # type: ignore[return-value]
+
+    @cached_property
+    def aliases(self) -> dict[str, list[str]]:
+        """For the last word of what is imported the other names that it has here."""
+        found: dict[str, list[str]] = {}
+        for name, full in self.imports.items():
+            last = full.rpartition(".")[2]
+            if last != name:
+                found.setdefault(last, []).append(name)
+        return found
 
     def step(self, node: ast.expr | ast.stmt | ast.alias | ast.arg) -> Step:
         """What the code says at a node, on one line."""

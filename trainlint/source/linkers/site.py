@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from trainlint.facts import Layer, Option
@@ -91,13 +91,27 @@ def _root(node: ast.expr) -> ast.Name | None:
     return node
 
 
-def named(module: Module, is_wanted: Callable[[str], bool]) -> Iterator[tuple[ast.expr, str]]:
-    """Where a file reads a wanted name, under the name that an import gave it too, with the name itself."""
-    for word, nodes in module.loads.items():
-        for node in nodes:
-            full = module.imports.get(word, word).rpartition(".")[2] if isinstance(node, ast.Name) else word
-            if is_wanted(full):
-                yield node, full
+def named(module: Module, words: Set[str]) -> Iterator[tuple[ast.expr, str]]:
+    """Where a file reads one of these names, under the name that an import gave it too, with the name itself."""
+    aliases, loads = module.aliases, module.loads
+    there = [word for word in words if word in loads]
+    there += [name for word in words & aliases.keys() for name in aliases[word] if name in loads]
+    for word in sorted(set(there), key=lambda word: _start(loads[word][0])) if len(there) > 1 else there:
+        full = module.imports.get(word, word).rpartition(".")[2]
+        for node in loads[word]:
+            name = full if isinstance(node, ast.Name) else word
+            if name in words:
+                yield node, name
+
+
+def named_so(module: Module, is_wanted: Callable[[str], bool]) -> Iterator[tuple[ast.expr, str]]:
+    """The same for names that are told by how they are spelled."""
+    names = {word: module.imports.get(word, word).rpartition(".")[2] for word in module.loads}
+    yield from named(module, {word for pair in names.items() for word in pair if is_wanted(word)})
+
+
+def _start(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def call_of(module: Module, node: ast.expr) -> ast.Call | None:
@@ -118,9 +132,9 @@ def applying(world: World, module: Module, node: ast.expr) -> Iterator[Site]:
         yield Site(construction, module)
 
 
-def uses(world: World, module: Module, words: Collection[str]) -> Iterator[Site]:
+def uses(world: World, module: Module, words: Set[str]) -> Iterator[Site]:
     """The calls of functions with these names, and of the objects that classes with these names make."""
-    for node, word in named(module, words.__contains__):
+    for node, word in named(module, words):
         call = call_of(module, node)
         if call and word.islower():
             yield Site(call, module)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-from trainlint.knowledge import torch
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.spelling import spelled
+from trainlint.source.sift.pattern import Pattern
+from trainlint.source.sift.words import DIVERGENCE, MATCHING
 
-DIVERGENCE = spelled((torch.DIVERGENCE_FUNCTION.name, torch.DIVERGENCE_CLASS.name))
-
-
-MATCHING = spelled((*torch.MATCHING_FUNCTIONS, *torch.MATCHING_CLASSES))
 TAUGHT = (b"eacher", b"istil", b"kl_div", b"KLDivLoss", b"model_t", b"net_t", b"t_net", b"t_model", b"tnet", b"tmodel")
 COPIES = (b"deepcopy", b"load_state_dict")
-TEACHER = re.compile(rb"self\.(?:\w*[Tt]eacher\w*|t_?model|t_?net|model_t|net_t)\s*=[^=]")
+TEACHER = Pattern(rb"self\.(?:\w*[Tt]eacher\w*|t_?model|t_?net|model_t|net_t)\s*=[^=]")
 """Something that is called a teacher is kept on an object."""
 
 SHORT = frozenset((b"t_model", b"tmodel", b"t_net", b"tnet", b"model_t", b"net_t"))

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import re
-
-from trainlint.knowledge.effects import CASTS, FUNCTIONS, METHODS, MISSPELLED
 from trainlint.source.sift.kind import Kind, Words
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.spelling import closing
+from trainlint.source.sift.words import CASTS, MISSPELLED, OPERATIONS
 
 NEAR = 240
 """Bytes in which the end of the line before is looked for."""
 
-WORDS = METHODS | {name.rpartition(".")[2] for name in FUNCTIONS}
 PLACE = rb"[A-Za-z_](?:[\w.]|\[[^\]\n]*\])*"
 MODULES = (
     rb"(?<!model)(?<!net)(?<!pipe)(?<!pipeline)(?<!coder)(?<!vae)(?<!module)(?<!self)(?<!transformer)(?<!criterion)"
 )
 """What ends so is a module, if nothing else is known of it."""
 
-ALONE = re.compile(
+ALONE = Pattern(
     rb"[ \t]*%s(?:\.(?:%s)|%s\.(?:%s))\("
-    % (PLACE, "|".join(sorted(WORDS - CASTS)).encode(), MODULES, "|".join(sorted(CASTS)).encode())
+    % (PLACE, b"|".join(sorted(OPERATIONS - CASTS)), MODULES, b"|".join(sorted(CASTS)))
 )
 """A line that starts with such an operation, so that nothing takes its result."""
 
-ORDERS = re.compile(rb"\n[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\][\w.]*)*\(")
+ORDERS = Pattern(rb"\n[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\][\w.]*)*\(")
 """The beginning of a line that starts with a call."""
 
-
-AFTER = re.compile(rb"[ \t]*(?:[;#\r\n]|\Z)")
-"""What may follow on the line of a statement."""
-
-OPENING = frozenset(bytes([byte]) for byte in b"([{=+-*/%&|^<~@")
-"""What a line ends with whose statement goes on in the next one."""
-
-
-AFTER = re.compile(rb"[ \t]*(?:[;#\r\n]|\Z)")
+AFTER = Pattern(rb"[ \t]*(?:[;#\r\n]|\Z)")
 """What may follow on the line of a statement."""
 
 OPENING = frozenset(bytes([byte]) for byte in b"([{=+-*/%&|^<~@")
@@ -74,10 +64,10 @@ def samples(data: bytes) -> bool:
     return SAMPLED(data) or SHARED(data)
 
 
-FROZEN = re.compile(
+FROZEN = Pattern(
     rb"\.requires_grad(?<!\bp\.requires_grad)(?<!\bparam\.requires_grad)(?<!\bweight\.requires_grad)"
     rb"(?<!\bbias\.requires_grad)[ \t]*=[^=]|\.requir(?:%s)[ \t]*=[^=]"
-    % "|".join(word.removeprefix("requir") for word in sorted(MISSPELLED)).encode()
+    % b"|".join(word.removeprefix(b"requir") for word in sorted(MISSPELLED))
 )
 """A switch of gradients is written, and not that of something that is called a parameter."""
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
-from trainlint.knowledge import optimizers
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.spelling import spelled
+from trainlint.source.sift.pattern import Pattern
+from trainlint.source.sift.words import OPTIMIZER
 
-OPTIMIZER = spelled(optimizers.WORDS)
-OWN = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)", re.MULTILINE)
+OWN = Pattern(rb"(?m)^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)")
 """A class of the project is an optimizer."""
 
-TRAINER = re.compile(rb"Trainer\s*\(")
+TRAINER = Pattern(rb"Trainer\s*\(")
 TRAINED = (b"train_dataset", b"**")
 """A trainer that trains is given data; behind the stars it may come from elsewhere."""
 STEPS = (b"def compute_loss", b"def training_step")
-STEP = re.compile(rb"def (?:compute_loss|training_step)\b")
+STEP = Pattern(rb"def (?:compute_loss|training_step)\b")
 CASTS = (b".half", b".bfloat16", b".to")
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
-from trainlint.knowledge import checkpoints
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.spelling import spelled
+from trainlint.source.sift.pattern import Pattern
+from trainlint.source.sift.words import TRACKER
 
 EXTREMES = (b"lowest", b"highest", b"min_val", b"min_loss", b"loss_min", b"max_val", b"max_acc", b"prev_loss")
 RECORDS = (b"best", *EXTREMES)
 RECORD_WORDS = "|".join(("best", *(word.decode() for word in EXTREMES)))
-RECORD, RECORDED = re.compile(RECORD_WORDS), re.compile(RECORD_WORDS.encode())
+RECORDED = Pattern(RECORD_WORDS.encode())
 """In lower case: what the best value so far is called."""
 
-ABOVE = re.compile(rb"(?<!-)[<>]=?[^=]*\Z")
-BELOW = re.compile(rb"[^=]{0,120}[<>]")
+ABOVE = Pattern(rb"(?<!-)[<>]=?[^=]*\Z")
+BELOW = Pattern(rb"[^=]{0,120}[<>]")
 NEAR = 122
 """In lower case: something is compared with a record, no further away than this."""
 
@@ -26,16 +24,15 @@ KEEPING = (
 """What is done where a record is beaten, or is not."""
 
 CALLBACK = frozenset((b"ModelCheckpoint", b"EarlyStopping"))
-TRACKER = spelled([checkpoints.TRACKERS.name])
 ARGUMENTS = (b"load_best_model_at_end", b"metric_for_best_model")
 PLATEAU = b"ReduceLROnPlateau"
 SCHEDULERS = (b"sched", b"plateau", b"lr_")
-STEPPED = re.compile(rb"step(?<=\.step)\(\s*[\w\-]")
-STEPPED_BY = re.compile(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.\Z")
+STEPPED = Pattern(rb"step(?<=\.step)\(\s*[\w\-]")
+STEPPED_BY = Pattern(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.\Z")
 """A scheduler is given a number."""
 
 TRAINED = (b"backward", b".fit(", b".train(")
-NEWEST = re.compile(rb"save\w*\((?s:.{0,200}?)best|filename\s*=\s*f?[\"'][^\"'\n]*best")
+NEWEST = Pattern(rb"save\w*\((?s:.{0,200}?)best|filename\s*=\s*f?[\"'][^\"'\n]*best")
 """In lower case: something is saved under a name that says best."""
 
 

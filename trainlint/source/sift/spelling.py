@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from trainlint.source.sift.pattern import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    pass
 
 SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
 """Turns what is no part of an identifier into spaces."""
 
-MARKS = re.compile(rb"[()\"'#]")
-
-
-def spelled(names: Iterable[str]) -> frozenset[bytes]:
-    """The last words of these names."""
-    return frozenset(name.rpartition(".")[2].encode() for name in names)
+MARKS = Pattern(rb"[()\"'#]")
 
 
 def last_name(before: bytes) -> bytes:

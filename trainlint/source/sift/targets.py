@@ -2,79 +2,59 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
-from trainlint.knowledge import losses, metrics, torch, torchvision, transformers
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.spelling import closing, last_name, spelled
+from trainlint.source.sift.pattern import Pattern
+from trainlint.source.sift.spelling import closing, last_name
+from trainlint.source.sift.words import COLLATOR, DETECTOR, LOSS, METRIC, SAMPLED, SEGMENTING, TRAINER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LOSSES = (
-    *torch.LOSS_FUNCTIONS,
-    *torch.LOSS_CLASSES,
-    *torch.BINARY_FUNCTIONS,
-    *torch.BINARY_CLASSES,
-    *torch.CTC_FUNCTIONS,
-    *torch.CTC_CLASSES,
-    *losses.CTC_CLASSES,
-)
 SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"ignore_id")
 """What an accuracy of the project's own calls the class it skips."""
 
 CALLED = rb"\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)"
 OWN_METRIC = tuple(
-    (word, re.compile(word + ends + CALLED))
+    (word, Pattern(word + ends + CALLED))
     for word, ends in ((b"acc", rb"(?:uracy)?(?![a-z])"), (b"Acc", rb"(?:uracy)?(?![a-z])"), (b"ACC", b""))
 )
 """A callable that calls itself an accuracy is called here, or imported under another name."""
 
 PREDICTORS = (b"argmax", b"multinomial", b"topk")
-LARGEST = re.compile(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
+LARGEST = Pattern(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
 """A class is predicted by a function that does nothing else, or by a maximum along one dimension."""
-SENTINEL_NAME = re.compile(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:index|idx|id|token_id)")
-"""What a loss calls the class that it leaves out."""
-
-HOLDER = re.compile("Loss|Criterion|CrossEntropy|Smoothing")
-"""A class that is a loss says so."""
-
-ACCEPTED = re.compile(
+ACCEPTED = Pattern(
     rb"ignore(?:(?<=self\.ignore)d?_(?:index|idx|label|id)\s*=[^=]|(?<=[(,\s]ignore)d?_(?:index|idx|label|id)\s*[:=,)])"
 )
 """A sentinel is kept, or accepted."""
 
-PADDED_LOSS = re.compile(rb"class \w*(?:Loss|Criterion|CrossEntropy|Smoothing)")
-KEPT_PADDING = re.compile(rb"self\.pad(?:ding)?_(?:index|idx|id|token_id)\s*=[^=]")
+PADDED_LOSS = Pattern(rb"class \w*(?:Loss|Criterion|CrossEntropy|Smoothing)")
+KEPT_PADDING = Pattern(rb"self\.pad(?:ding)?_(?:index|idx|id|token_id)\s*=[^=]")
 """A padding index is kept where some class is a loss."""
 
-ASKED = re.compile(rb"\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
+ASKED = Pattern(rb"\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
 """A container is asked for what a variable, a call or an element names."""
 
-TABLE = re.compile(
+TABLE = Pattern(
     rb"(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|itos|id2\w+|idx2\w+|int2\w+|\w*names|\w+_to_\w+|"
     rb"classes|chars|vocab"
 )
 """What a table of labels is called."""
 
-OWN = re.compile(rb"(?:^|[^\w.])self\.[\w.]+\s*\Z")
+OWN = Pattern(rb"(?:^|[^\w.])self\.[\w.]+\s*\Z")
 """Such a table is an attribute of its own object: no statement of the module names it."""
 
 NEAR = 240
 """Bytes in which the other side of a bracket or a comparison is looked for, comments included."""
 
-PADDED = re.compile(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
+PADDED = Pattern(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
 """A padding index is given by its name, and not read from the settings of a published checkpoint."""
 
 
-LOSS = spelled([*(known.name for known in LOSSES), *(known.word for known in losses.CONTRACTS)])
-SEGMENTING = spelled(known.word for known in losses.SEGMENTING)
 SMOOTH = (b"log_softmax", b"logsumexp", b"nll", b"gather")
-METRIC = spelled((*metrics.CLASSES, *metrics.FUNCTIONS))
-TRAINER = spelled(transformers.TRAINERS)
-DETECTOR = spelled(known.name for known in torchvision.WITH_BACKGROUND)
 TRAINED = (b"data_collator", b"train_dataset", b"**")
 """A trainer is judged by what it trains on; behind the stars it may be given from elsewhere."""
 
@@ -86,10 +66,10 @@ CUTS = (
 )
 """Scores whose last part ends somewhere, ``[..., :stop]``, or is shut out, ``[..., stop:] = -inf``."""
 
-NO_CLASSES = re.compile(rb"//|dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
+NO_CLASSES = Pattern(rb"//|dim|rot|half|length|rank|hidden|embed", ignores_case=True)
 """Where an end says so, it is a share of a hidden state, not a number of classes."""
 
-REMARK = re.compile(rb"#[^\n]*")
+REMARK = Pattern(rb"#[^\n]*")
 
 PREDICTS = frozenset((b"argmax", b"multinomial", b"softmax", b"Categorical", b"topk", b"cross_entropy"))
 """What is done with logits."""
@@ -102,7 +82,7 @@ SELECTED = rb"\]\s*\.mean\(\)"
 
 TAKING = (b"one_hot", b".gather(", b".index_select(", b".scatter")
 REFUSING = tuple(
-    re.compile(word)
+    Pattern(word)
     for word in (
         rb"one_hot(?<!\wone_hot)(?:[\s\\]*\(|\s+as\b)",
         rb"\.gather\(",
@@ -112,27 +92,27 @@ REFUSING = tuple(
 )
 """What takes an index and refuses a negative one."""
 
-ANSWERS = re.compile(rb"(?:label|target|tgt|tag|answer|truth|gold|cls|class|\by\b)\w*(?!\w)(?!\s*=[^=])", re.IGNORECASE)
+ANSWERS = Pattern(
+    rb"(?:label|target|tgt|tag|answer|truth|gold|cls|class|\by\b)\w*(?!\w)(?!\s*=[^=])", ignores_case=True
+)
 """What targets are called; what an option is called says nothing."""
 
 LONGEST = 1000
 """Bytes in which a call ends, comments included."""
 
 INDEXED = rb"[\w\])]\[(?:[^\[\]]{0,160},)?\s*[\w.]*(?:label|target|tgt)\w*[,\s]*\]"
-INDICES = tuple((word, re.compile(word + rb"\w*[,\s]*\]")) for word in (b"label", b"target", b"tgt"))
+INDICES = tuple((word, Pattern(word + rb"\w*[,\s]*\]")) for word in (b"label", b"target", b"tgt"))
 """A subscript by something that is named like a target."""
 
 
-COLLATOR = spelled((transformers.COLLATOR, transformers.COMPLETIONS))
 SENTINEL = (b"-1", b"- 1", b"ignore", b"IGNORE", b"Ignore")
 """What a masked label is overwritten with."""
 
 PICKS = (b"gather", b"scatter", b"one_hot")
-SAMPLED = spelled(torch.SAMPLING - {"max"})
 MASKING = (b"pad", b"eos", b"eot")
 SKIPPING = (b"pad", b"ignor")
 ENDS = (b"eos", b"eot", b"eod", b"stop", b"end")
-STOPPING = re.compile(
+STOPPING = Pattern(
     rb"(?<![a-z])(?:eo[std](?:id|ix|idx|index|tok|token|symbol)?|stop|end(?:of[a-z]*)?)s?(?![a-z])|E(?:o[std]|nd)|Stop|"
     rb"(?<![A-Z])(?:EO[STD](?:ID|IX|IDX|INDEX|TOK|TOKEN|SYMBOL)?|STOP|END(?:OF[A-Z]*)?)S?(?![A-Z](?![a-z]))"
 )
@@ -140,15 +120,15 @@ STOPPING = re.compile(
 
 OPERATORS = (b"==", b"!=")
 METHODS = (b".eq", b".ne")
-CALL = re.compile(rb"(?:[\s\\]|#[^\n]*\n)*\(")
-BEFORE = re.compile(rb"(\w+)(?:[\s)\\]|#[^\n]*\n)*\Z")
-AFTER = re.compile(rb"(?:[\s(\\]|#[^\n]*\n)*([\w.]*)(?![\w.])[ \t]*([\[(])?[\s)\\]*")
-ENDED = re.compile(rb":|\.(?!bool\b)")
+CALL = Pattern(rb"(?:[\s\\]|#[^\n]*\n)*\(")
+BEFORE = Pattern(rb"(\w+)(?:[\s)\\]|#[^\n]*\n)*\Z")
+AFTER = Pattern(rb"(?:[\s(\\]|#[^\n]*\n)*([\w.]*)(?![\w.])[ \t]*([\[(])?[\s)\\]*")
+ENDED = Pattern(rb":|\.(?!bool\b)")
 """What follows a comparison that masks nothing: it is a test, or something is made of it."""
 
 MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
-STEPS = re.compile(rb"backward\b(?:(?<=\.backward)|[\s\\]*\()")
-STEP = re.compile(rb"def\s+training_step\b")
+STEPS = Pattern(rb"backward\b(?:(?<=\.backward)|[\s\\]*\()")
+STEP = Pattern(rb"def\s+training_step\b")
 """A model is trained by hand."""
 
 
@@ -293,8 +273,8 @@ def _is_mean(words: Words) -> bool:
     return sums > 1 and COMPILED_DIVIDED.search(data) is not None
 
 
-COMPILED_CUTS = tuple(map(re.compile, CUTS))
-COMPILED_INDEXED, COMPILED_SELECTED, COMPILED_DIVIDED = map(re.compile, (INDEXED, SELECTED, DIVIDED))
+COMPILED_CUTS = tuple(map(Pattern, CUTS))
+COMPILED_INDEXED, COMPILED_SELECTED, COMPILED_DIVIDED = map(Pattern, (INDEXED, SELECTED, DIVIDED))
 
 keeps_sentinel = Kind("a sentinel that is kept", LOSS | frozenset(SMOOTH), confirms=_keeps_sentinel)
 """A sentinel is kept or accepted where losses are computed."""

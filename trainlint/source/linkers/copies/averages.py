@@ -35,15 +35,14 @@ MOVES = frozenset({"eval", "train", "requires_grad_", "cuda", "cpu", "clone", "d
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The updates of averages, and the constructions of a library's."""
-    if not averages(module.text.encode()):
+    if not averages(module.data):
         return
-    for node, _ in named(module, known_averages.WORDS.__contains__):
+    for node, _ in named(module, known_averages.WORDS):
         call = call_of(module, node)
         if call is not None:
             yield Site(call, module)
-    for each in module.parents:
-        if isinstance(each, ast.Call | ast.Assign) and update(each) is not None:
-            yield Site(each, module)
+    places: tuple[ast.Call | ast.Assign, ...] = (*module.of_kind(ast.Call), *module.of_kind(ast.Assign))
+    yield from (Site(each, module) for each in places if update(each) is not None)
 
 
 def facts(world: World, site: Site) -> Iterator[WeightAverage]:

@@ -35,15 +35,15 @@ DEEPEST = 2
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that may put weights aside: what hands them out is followed to where it is kept."""
-    text = module.text.encode()
+    text = module.data
     if not keeps(text):
         return
     found: dict[ast.AST, Site] = {}
     for source in (each for word in HANDS_OUT for each in module.loads.get(word, ())):
         for site in _kept(world, module, module.parents[source], 0):
             found.setdefault(site.node, site)
-    for node in module.parents if RENAMED.search(text) else ():
-        if isinstance(node, ast.Assign) and any(_is_itself(*pair) for pair in _pairs(node)):
+    for node in module.of_kind(ast.Assign) if RENAMED.search(text.lower()) else ():
+        if any(_is_itself(*pair) for pair in _pairs(node)):
             found.setdefault(node, Site(node, module))
     yield from found.values()
 

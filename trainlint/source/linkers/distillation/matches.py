@@ -20,7 +20,8 @@ from trainlint.source.linkers.site import (
     standing,
     uses,
 )
-from trainlint.source.sift.distillation import MATCHING, matches
+from trainlint.source.sift.distillation import matches
+from trainlint.source.sift.words import MATCHING
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Frame, Thunk
 from trainlint.source.world import Path, World
@@ -31,7 +32,7 @@ TEACHER = re.compile(r"teacher|(?<![a-z])t_?(?:model|net)(?![a-z])|(?:model|net)
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of losses that compare two tensors, in files that speak of teachers."""
-    if matches("\n".join(module.rows).encode()):
+    if matches(module.data):
         yield from uses(world, module, {word.decode() for word in MATCHING})
 
 

@@ -16,7 +16,7 @@ from trainlint.knowledge.optimizers import Known, optimizer
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.distillation import modes
 from trainlint.source.linkers.distillation.origins import Origin, origin
-from trainlint.source.linkers.site import Site, application, call_of, callable_of, named, passed, real_of, standing
+from trainlint.source.linkers.site import Site, application, call_of, callable_of, named_so, passed, real_of, standing
 from trainlint.source.names import reaching
 from trainlint.source.sift.distillation import starts
 from trainlint.source.summary import Module, dotted, last
@@ -47,9 +47,9 @@ class Copy:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make an Adam for the parameters of one model, in files that copy one."""
-    if not starts("\n".join(module.rows).encode()):
+    if not starts(module.data):
         return
-    for node, _ in named(module, lambda word: ADAM.search(word) is not None):
+    for node, _ in named_so(module, lambda word: ADAM.search(word) is not None):
         call = call_of(module, node)
         if call is not None and call.args and _student(call.args[0]):
             yield Site(call, module)

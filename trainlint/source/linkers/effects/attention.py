@@ -43,9 +43,9 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of fused attention that are told to drop something, in a project that trains."""
-    if not drops("\n".join(module.rows).encode()) or not trains(world):
+    if not drops(module.data) or not trains(world):
         return
-    for node, _ in named(module, ATTENTION.__eq__):
+    for node, _ in named(module, {ATTENTION}):
         call = call_of(module, node)
         if call is not None and _told(call) is not None:
             yield Site(call, module)

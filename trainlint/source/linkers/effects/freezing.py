@@ -16,7 +16,7 @@ from trainlint.source import objects
 from trainlint.source.linkers.effects import proofs
 from trainlint.source.linkers.effects.projects import trains
 from trainlint.source.linkers.site import Site, standing
-from trainlint.source.sift.effects import FROZEN
+from trainlint.source.sift.effects import FROZEN, freezes
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Built, Class, Constant, Frame, Opaque
 from trainlint.source.world import World
@@ -30,7 +30,7 @@ PARAMETER = re.compile(r"param|weight|bias|embed|token|scale|tensor|noise|(?:^|_
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that write a switch of gradients, in a project that trains."""
-    if not any(FROZEN.search(row.encode()) for row in module.rows) or not trains(world):
+    if not freezes(module.data) or not trains(world):
         return
     written = attribute_writes(module)
     for word in (SWITCH, *sorted(MISSPELLED)):

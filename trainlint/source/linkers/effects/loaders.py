@@ -45,10 +45,10 @@ PLACES = 3
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make a loader without a sampler in a file that shares gradients."""
-    text = "\n".join(module.rows)
-    if not samples(text.encode()) or not any(word.decode() in module.loads for word in PARALLEL) or "Sampler" in text:
+    text = module.text
+    if not samples(module.data) or not any(word.decode() in module.loads for word in PARALLEL) or "Sampler" in text:
         return
-    for node, _ in named(module, "DataLoader".__eq__):
+    for node, _ in named(module, {"DataLoader"}):
         call = call_of(module, node)
         if call is not None and _has_no_sampler(call) and not is_held_out(module, call) and not _is_split(module, call):
             yield Site(call, module)

@@ -17,7 +17,7 @@ from trainlint.source.linkers.effects import proofs
 from trainlint.source.linkers.effects.projects import trains
 from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.names import holds, is_local
-from trainlint.source.sift.effects import ALONE, WORDS, discards
+from trainlint.source.sift.effects import ALONE, discards
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import External, Frame, Opaque, Tensor
 from trainlint.source.world import World
@@ -34,6 +34,7 @@ TIMED = frozenset({"perf_counter", "synchronize", "elapsed_time", "time_ns", "Ti
 CELL = re.compile(r"^# (?:In ?\[|%%)|^#{20,}", re.MULTILINE)
 """A script that was or becomes a notebook: the value that ends a part of it is shown."""
 
+WORDS = effects.METHODS | {name.rpartition(".")[2] for name in effects.FUNCTIONS}
 NAMES = frozenset(name.rpartition(".")[2] for name in effects.FUNCTIONS)
 SHOWS_ALL = "ast_node_interactivity"
 ELSEWHERE = frozenset(
@@ -49,8 +50,8 @@ ELSEWHERE = frozenset(
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of such operations that stand alone on a line, in a project that trains."""
-    text = "\n".join(module.rows)
-    if not discards(text.encode()) or not trains(world):
+    text = module.text
+    if not discards(module.data) or not trains(world):
         return
     for word in WORDS & module.loads.keys():
         for node in module.loads[word]:

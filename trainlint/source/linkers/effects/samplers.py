@@ -43,9 +43,9 @@ PREDICTED = frozenset({"predict", "pred", "prediction", "query", "gallery", "sco
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make a sampler of distributed training for data that may be trained on."""
-    if not any(SAMPLER in row.encode() for row in module.rows):
+    if SAMPLER not in module.data:
         return
-    for node, _ in named(module, SAMPLER.decode().__eq__):
+    for node, _ in named(module, {SAMPLER.decode()}):
         call = call_of(module, node)
         if call is not None and not is_held_out(module, call) and not _is_anew(module, call):
             yield Site(call, module)

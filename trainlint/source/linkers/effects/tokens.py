@@ -42,12 +42,11 @@ ADAPTED = frozenset(
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that describe an adapter in a file that makes room for new tokens."""
-    text = "\n".join(module.rows).encode()
-    if not adapts(text) or RESIZES not in module.loads or ADDS.isdisjoint(module.loads):
+    if not adapts(module.data) or RESIZES not in module.loads or ADDS.isdisjoint(module.loads):
         return
     if NAMING & (attribute_writes(module).keys() | module.loads.keys()):
         return
-    for node, _ in named(module, CONFIGS.__contains__):
+    for node, _ in named(module, CONFIGS):
         call = call_of(module, node)
         if call is not None and NAMING.isdisjoint(_given(call)) and None not in _given(call):
             yield Site(call, module)

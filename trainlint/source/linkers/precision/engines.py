@@ -23,9 +23,9 @@ OPEN = Unknown("the optimizer is chosen elsewhere")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make a trainer of Lightning and name its precision, in files that train."""
-    if not any(word in row for row in module.rows for word in ("precision",)):
+    if "precision" not in module.text:
         return
-    for node, word in named(module, ENGINES.__contains__):
+    for node, word in named(module, ENGINES):
         call = call_of(module, node)
         named_one = call is not None and any(keyword.arg == "precision" for keyword in call.keywords)
         if call is not None and named_one and not TRAINING[word].isdisjoint(module.loads):

@@ -57,7 +57,7 @@ NO_NUMBER = Unknown("it has no default")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make an optimizer."""
-    for node, _ in named(module, WORDS.__contains__):
+    for node, _ in named(module, WORDS):
         call = call_of(module, node)
         if call is not None:
             yield Site(call, module)

@@ -11,7 +11,7 @@ from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.source import objects
 from trainlint.source.binding import argument
 from trainlint.source.linkers.precision.surroundings import DEEPSPEED, Surroundings, named_calls, surroundings
-from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
+from trainlint.source.linkers.site import Site, call_of, named_so, real_of, standing
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
@@ -27,7 +27,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     text = module.text
     if "train_dataset" not in text and "**" not in text:
         return
-    for node, word in named(module, lambda name: name.endswith("Trainer")):
+    for node, word in named_so(module, lambda name: name.endswith("Trainer")):
         call = call_of(module, node)
         if call is not None and (word != "Trainer" or _is_given_a_model(call)):
             yield Site(call, module)

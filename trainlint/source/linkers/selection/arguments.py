@@ -32,7 +32,7 @@ LOSS = Score(Better.LOWER, Measure.LOSS)
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make the arguments of a trainer."""
     own = {name for name, nodes in module.definitions.items() if any(_is_derived(node) for node in nodes)}
-    for node, word in named(module, lambda word: word in checkpoints.ARGUMENTS or word in own):
+    for node, word in named(module, own | checkpoints.ARGUMENTS):
         call = call_of(module, node)
         if call is not None and (word in own or _may_choose(call)):
             yield Site(call, module)

@@ -14,7 +14,7 @@ from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
-from trainlint.source.linkers.site import Site, call_of, named, option, place_of, standing
+from trainlint.source.linkers.site import Site, call_of, named, named_so, option, place_of, standing
 from trainlint.source.names import binds, following, reads
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
@@ -30,7 +30,7 @@ MODE_OF = {better: f'"{mode}"' for mode, better in MODES.items()}
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that make a callback which chooses."""
-    for node, _ in named(module, WORDS.__contains__):
+    for node, _ in named(module, WORDS):
         call = call_of(module, node)
         if call is not None and not _is_replaced(module, call):
             yield Site(call, module)
@@ -181,7 +181,7 @@ def _kept(world: World, site: Site, given: Arguments) -> Iterator[Step]:
         yield thunk.frame.step(thunk.node)
     if _number(world, given, "save_top_k") == -1 or isinstance(thunk, Unknown):
         yield site.module.step(site.call)
-    for node, _ in named(site.module, lambda word: word.endswith("Checkpoint")):
+    for node, _ in named_so(site.module, lambda word: word.endswith("Checkpoint")):
         other = call_of(site.module, node)
         if other is not None and other is not site.call:
             yield site.module.step(other)

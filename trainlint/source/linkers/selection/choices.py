@@ -6,13 +6,17 @@ What makes a number a record is that the winner is written over it; what it is c
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainlint.source.names import own_statements, statement
-from trainlint.source.sift.selection import RECORD
+from trainlint.source.sift.selection import RECORD_WORDS
 from trainlint.source.summary import Module, last
 from trainlint.value import Better
+
+RECORD = re.compile(RECORD_WORDS)
+"""In lower case: what the best value so far is called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ def choices(module: Module) -> tuple[Choice, ...]:
     """The choices of a file in the order of their lines."""
     known = module.kept.get("choices")
     if not isinstance(known, tuple):
-        made = (choice(module, node) for node in module.parents if isinstance(node, ast.Compare))
+        made = (choice(module, node) for node in module.of_kind(ast.Compare))
         found = sorted((each for each in made if each is not None), key=lambda each: each.compare.lineno)
         known = module.kept["choices"] = tuple(found)
     return known

@@ -52,7 +52,7 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The comparisons with a record by which weights are kept or training is stopped."""
-    if chooses(module.text.encode()):
+    if chooses(module.data):
         for each in choices(module):
             if _purpose(module, each) is not None:
                 yield Site(each.compare, module)

@@ -26,7 +26,7 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that save a model under a name that says best, in a function that trains it."""
-    if not NEWEST.search(module.text.lower().encode()):
+    if not NEWEST.search(module.data.lower()):
         return
     for call in saves.stores(module):
         if isinstance(call, ast.Call) and _called(call) and not _is_scored(module, call):

@@ -31,10 +31,10 @@ OF_HIDDEN = re.compile(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The subscripts that end before a class, in files that predict one."""
     words = (word.decode() for word in PREDICTS)
-    if not any(word in module.loads for word in words) or not cuts(module.text.encode()):
+    if not any(word in module.loads for word in words) or not cuts(module.data):
         return
-    for node in module.parents:
-        if isinstance(node, ast.Subscript) and _end(module, node) is not None:
+    for node in module.of_kind(ast.Subscript):
+        if _end(module, node) is not None:
             yield Site(node, module)
 
 

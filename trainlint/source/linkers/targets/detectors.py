@@ -47,7 +47,7 @@ class Written:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The detectors, and the parts of detectors, that a file makes."""
-    for node, _ in named(module, lambda word: word in HEADS):
+    for node, _ in named(module, HEADS.keys()):
         call = call_of(module, node)
         if call is not None:
             yield Site(call, module)

@@ -24,7 +24,7 @@ NONE = Unknown("no padding index is given")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The embeddings of a file that are given a padding index by its name."""
-    for node, _ in named(module, lambda word: word == "Embedding"):
+    for node, _ in named(module, {"Embedding"}):
         call = call_of(module, node)
         if call is not None and PADDED.search(lines(module, call)):
             yield Site(call, module)
@@ -84,7 +84,7 @@ def _as_wide(
 ) -> Iterator[LabelledLayer]:
     """The layers made beside an embedding whose width is the same symbol: they predict its vocabulary."""
     module, scope = site.module, site.module.scope(site.call)
-    for node, _ in named(module, lambda word: word in HEADS):
+    for node, _ in named(module, HEADS):
         call = call_of(module, node)
         made = _made(world, module, call, frame) if call is not None and module.scope(call) is scope else None
         if call is None or not isinstance(made, Built):

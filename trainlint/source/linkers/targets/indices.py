@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Fill, SentinelIndex
 from trainlint.source.linkers.site import Site, call_of, named, standing
-from trainlint.source.sift.targets import INDEXED
+from trainlint.source.sift.targets import indexed
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import External, Frame, Tensor, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds
@@ -27,19 +27,18 @@ REFUSES = frozenset({"one_hot", *METHODS})
 ANSWERS = re.compile(r"label|target|tgt|tag|answer|truth|gold|cls|class|\by\b", re.IGNORECASE)
 """What targets are called."""
 
-PLACES = re.compile(INDEXED.decode())
 TARGETS = re.compile("label|target|tgt")
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Calls that are given targets as an index, and subscripts whose last part is named like targets."""
-    for node, word in named(module, REFUSES.__contains__):
+    for node, word in named(module, REFUSES):
         call = call_of(module, node)
         if call is not None and (word == "one_hot" or isinstance(node, ast.Attribute)) and _is_by_answers(call):
             yield Site(call, module)
-    if PLACES.search(module.text):
-        for each in module.parents:
-            if isinstance(each, ast.Subscript) and _index(module, each) is not None:
+    if indexed(module.data):
+        for each in module.of_kind(ast.Subscript):
+            if _index(module, each) is not None:
                 yield Site(each, module)
 
 

@@ -42,7 +42,7 @@ OPEN = Unknown("which token masks the labels is not known")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The constructions of collators that mask by a token, and the comparisons by which the project does."""
-    for node, _ in named(module, lambda word: word in COLLATORS):
+    for node, _ in named(module, COLLATORS):
         call, parent = call_of(module, node), module.parents.get(node)
         if call is not None and _is_used(module, call) and not _only_measures(module):
             yield Site(call, module)

@@ -89,10 +89,10 @@ def is_vocabulary(table: Table) -> bool:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where a file that predicts looks something up, by a number that it computes, in what the file itself names."""
-    if not predicts(module.text.encode()):
+    if not predicts(module.data):
         return
-    for node in module.parents:
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_lookup(module, node):
+    for node in module.of_kind(ast.Subscript):
+        if isinstance(node.ctx, ast.Load) and _is_lookup(module, node):
             yield Site(node, module)
 
 

@@ -27,7 +27,7 @@ from trainlint.source.linkers.site import (
     deciding,
     is_excluded,
     layer_of,
-    named,
+    named_so,
     number_of,
     passed,
     place_of,
@@ -82,7 +82,7 @@ NOT_APPLIED = Unknown("no call of this object was found")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that this file makes or causes: losses called by name, and applications of what it constructs."""
-    for node, word in named(module, lambda word: word in NAMED or _is_accuracy(word)):
+    for node, word in named_so(module, lambda word: word in NAMED or _is_accuracy(word)):
         call = call_of(module, node)
         if word in METRICS or word in SEGMENTING:
             if call and any(keyword.arg == "ignore_index" for keyword in call.keywords):

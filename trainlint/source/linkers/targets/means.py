@@ -33,9 +33,9 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """Divisions by the sum of a mask, and means of what a mask selects."""
     text = module.text
     divides, selects = DIVISIONS.search(text), SELECTIONS.search(text)
-    for node in module.parents if divides or selects else ():
-        mask = _mask(node) if isinstance(node, ast.BinOp | ast.Call) else None
-        if mask is not None and isinstance(node, ast.expr) and _may_break(module, node, mask):
+    for node in (*module.of_kind(ast.BinOp), *module.of_kind(ast.Call)) if divides or selects else ():
+        mask = _mask(node)
+        if mask is not None and _may_break(module, node, mask):
             yield Site(node, module)
 
 

@@ -24,7 +24,7 @@ CALLS = ("__call__", "torch_call")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The trainers and loaders that are given a collator."""
-    for node, word in named(module, lambda word: word in TRAINERS or word == "DataLoader"):
+    for node, word in named(module, TRAINERS | {"DataLoader"}):
         call = call_of(module, node)
         wanted = "collate_fn" if word == "DataLoader" else "data_collator"
         if call is not None and any(keyword.arg in (wanted, None) for keyword in call.keywords):

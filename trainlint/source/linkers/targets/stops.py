@@ -10,7 +10,7 @@ from trainlint.knowledge.roles import index_roles
 from trainlint.source import contents, jobs
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.objects import lineage, methods
-from trainlint.source.summary import Module
+from trainlint.source.summary import Module, last
 from trainlint.source.things import Class, External, Frame
 from trainlint.source.world import World
 from trainlint.value import Integer, Role, Step, Unknown
@@ -25,12 +25,11 @@ OTHER_SYMBOLS = Unknown("the rows that are seen hold symbols of another table")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The comparisons with a symbol whose name says end."""
-    for word, nodes in module.loads.items():
-        if Role.END in index_roles(word):
-            for node in nodes:
-                parent = module.parents.get(node)
-                if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Eq | ast.NotEq):
-                    yield Site(node, module)
+    for compare in module.of_kind(ast.Compare):
+        if isinstance(compare.ops[0], ast.Eq | ast.NotEq):
+            for side in (compare.left, *compare.comparators):
+                if isinstance(side, ast.Name | ast.Attribute) and Role.END in index_roles(last(side)):
+                    yield Site(side, module)
 
 
 def facts(world: World, site: Site) -> Iterator[Fact]:

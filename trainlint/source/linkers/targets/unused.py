@@ -12,7 +12,7 @@ from trainlint.knowledge.roles import words
 from trainlint.source import callers, objects
 from trainlint.source.binding import declared
 from trainlint.source.linkers.site import Applied, Site, application, deciding, standing
-from trainlint.source.sift.targets import HOLDER, SENTINEL_NAME, keeps_sentinel
+from trainlint.source.sift.targets import keeps_sentinel
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Class, Constant, External, Thing, Thunk
 from trainlint.source.world import World
@@ -38,13 +38,19 @@ OPENING = frozenset({"vars", "locals", "asdict", "getattr", "__dict__"})
 CHOOSING = frozenset({"ne", "eq", "gt", "ge", "lt", "le", "masked_fill", "masked_fill_", "masked_select", "where"})
 """Calls by which some targets are told from others."""
 
+SENTINEL_NAME = re.compile(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:index|idx|id|token_id)")
+"""What a loss calls the class that it leaves out."""
+
+HOLDER = re.compile("Loss|Criterion|CrossEntropy|Smoothing")
+"""A class that is a loss says so."""
+
 SMOOTH = frozenset({"log_softmax", "logsumexp", "nll", "gather"})
 """A loss that is written by hand takes the logarithm of a softmax, or picks the targets out of it."""
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that keep a sentinel, and the functions that accept one without reading it."""
-    if not keeps_sentinel(module.text.encode()):
+    if not keeps_sentinel(module.data):
         return
     for nodes in module.definitions.values():
         for node in nodes:

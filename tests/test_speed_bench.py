@@ -1,0 +1,76 @@
+"""The benchmark of whole runs: a small corpus in; times, what is gone on with, and the page out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parent.parent
+SCRIPT = TOP / "benchmarks" / "speed.py"
+SITE = "import torch.nn.functional as F\n\n\ndef step(a, b):\n    return F.cross_entropy(a, b)\n"
+
+
+def bench(*words: object) -> None:
+    subprocess.run(
+        [sys.executable, str(SCRIPT), *map(str, words)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    corpus = tmp_path / "corpora" / "small"
+    corpus.mkdir(parents=True)
+    for number in range(3):
+        (corpus / f"plain{number}.py").write_text(f"x = {number}\n" * 600)
+        (corpus / f"loss{number}.py").write_text(SITE + "# a line\n" * 300)
+    return tmp_path
+
+
+def measure(place: Path, *words: object) -> list[dict[str, object]]:
+    results = place / "speed.jsonl"
+    bench("run", place, "--corpora", "small", "--tools", "trainlint", "--results", results, *words)
+    return [json.loads(line) for line in results.read_text().splitlines()]
+
+
+def test_a_run_measures_what_is_not_measured_yet(place: Path) -> None:
+    first = measure(place, "--cases", "cold", "hook", "families", "--rounds", "1")
+    assert {row["case"] for row in first if "case" in row} == {"cold", "hook"}
+    assert measure(place, "--cases", "cold", "hook", "families", "--rounds", "1") == first
+    second = measure(place, "--cases", "cold", "--rounds", "2")
+    assert second[: len(first)] == first
+    assert [(row["case"], row["round"]) for row in second[len(first) :]] == [("cold", 1)]
+    kept = [row for row in first if row.get("family") == "targets"]
+    assert [(row["files"], row["every_file"]) for row in kept] == [(3, 3)]
+
+
+def test_what_takes_too_long_is_ended_said_and_not_tried_again(place: Path) -> None:
+    rows = measure(place, "--cases", "cold", "--rounds", "3", "--limit", "0.01")
+    assert [row["limit"] for row in rows] == [0.01]
+    bench("page", "--results", place / "speed.jsonl", "--page", place / "page.md")
+    assert "| trainlint | ended after 0 s |" in (place / "page.md").read_text()
+
+
+def test_the_page_is_made_of_the_results(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    bench("page", "--page", page)
+    assert page.read_text() == (TOP / "docs" / "performance.md").read_text(), "run: python benchmarks/speed.py page"
+
+
+def test_a_ratio_is_that_of_one_round(tmp_path: Path) -> None:
+    def row(tool: str, round: int, processor: float) -> str:
+        times = {"processor": processor, "wall": 1.0, "memory": 1, "status": 0, "limit": 0.0}
+        return json.dumps({"corpus": "c", "case": "cold", "tool": tool, "round": round, "shown": tool, **times})
+
+    rows = [row("trainlint", 0, 1.0), row("Other", 0, 2.0), row("trainlint", 1, 3.0), row("Other", 1, 3.0)]
+    (tmp_path / "speed.jsonl").write_text("\n".join([*rows, row("Other", 2, 9.0)]))
+    bench("page", "--results", tmp_path / "speed.jsonl", "--page", tmp_path / "page.md")
+    assert "| 0.750 (0.500 to 1.000) |" in (tmp_path / "page.md").read_text()
