@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from trainlint import config
-from trainlint.check import Request, Session, root_of, text_of
+from trainlint.check import Request, Session, text_of
 from trainlint.facts import InvalidSuppression, UnusedSuppression
 from trainlint.finding import Applicability, Finding, TextEdit
 from trainlint.fix import Code, Unfixable, changed, text_edits
@@ -25,6 +25,7 @@ from trainlint.rule import installed
 from trainlint.selection import always_runs
 from trainlint.server.documents import Opened
 from trainlint.source import read
+from trainlint.source.root import root_of
 from trainlint.source.text import Fault
 from trainlint.suppress import ignores, silences
 

@@ -26,7 +26,8 @@ PLAINLY = "Accelerator"
 
 SAYING = {
     Device.CUDA: (
-        ".cuda(", "cuda:", '"cuda"', "'cuda'", "torch.cuda.", "nccl", "flash_attn", "bitsandbytes", "xformers", "triton",
+        ".cuda(", "cuda:", '"cuda"', "'cuda'", "torch.cuda.", "nccl", "flash_attn", "bitsandbytes", "xformers",
+        "triton",
     ),
     Device.OTHER: ('"mps"', "'mps'", "torch.mps", "torch.xpu", '"xpu"', "torch_xla", "torch.hpu", "torch_npu"),
     Device.CPU: ('"cpu"', "'cpu'"),

@@ -34,7 +34,7 @@ MOST_ANSWERS = 12
 """A fork beneath which there are as many paths as this is not settled before the others."""
 
 MOST_COMBINATIONS = 1024
-"""Answers to the forks of a first path, all combined, beyond which its site is given up: few of such are followed whole."""
+"""Answers to the forks of a first path, all combined, beyond which a site is given up: few such are followed whole."""
 
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 

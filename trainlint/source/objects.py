@@ -555,8 +555,8 @@ def _is_called(world: World, built: Built, name: str) -> bool:
 def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[str, Step, Thing]]:
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
-    for owner in lineage(world, built.what):
-        for node in _writers(owner).get(name, ()) if isinstance(owner, Class) else ():
+    for owner in (each for each in lineage(world, built.what) if isinstance(each, Class)):
+        for node in _writers(owner).get(name, ()):
             if node.name == "__init__":
                 continue
             path = f"{_first(node)}.{name}"

@@ -149,7 +149,7 @@ class Recall:
                 tuple(map(thunk, given.stars)),
                 tuple(map(thunk, given.double_stars)),
             )
-        return known  # type: ignore[no-any-return]
+        return known
 
     def _thunk(self, thunk: Thunk) -> Hashable:
         via = self._thunk(thunk.via) if thunk.via else None
@@ -160,9 +160,14 @@ class Recall:
             case None:
                 return None
             case Built():
-                return "object", self._thing(thing.what), self._passed(thing.arguments), id(thing.node), self.version(
-                    thing.frame
-                ), thing.label
+                return (
+                    "object",
+                    self._thing(thing.what),
+                    self._passed(thing.arguments),
+                    id(thing.node),
+                    self.version(thing.frame),
+                    thing.label,
+                )
             case Class():
                 return "class", id(thing.node), self.version(thing.outer)
             case External():

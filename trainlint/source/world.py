@@ -129,10 +129,15 @@ class Budget:
 class World(ABC):
     """The state of one run of the evaluator, and what its parts ask of each other.
 
-    Without a ``budget`` to share, each question has its own, and no callers are looked for. ``narrow`` says that nothing is
-    asked but what the site itself is given as a number, ``learns`` that the site is a loss of training, for which those
-    who only evaluate it do not count. ``needed`` are the parameters of a function that no caller on
-    the way to a site leaves out.
+    Without a ``budget`` to share, each question has its own, and no callers are looked for. ``narrow`` says that
+    nothing is asked but what the site itself is given as a number, ``learns`` that the site is a loss of training, for
+    which those who only evaluate it do not count. ``needed`` are the parameters of a function that no caller on the way
+    to a site leaves out.
+
+    ``memo`` is what is known already. ``running`` are the evaluations that go on, each with its depth; ``open`` has a
+    bit for the depth of each that was met again inside of itself, ``passing`` what holds as long as those are open, and
+    ``until`` which of it ends with the evaluation of a depth. ``is_cut`` says that the budget or the depth ran out.
+    ``events`` is what the evaluation that goes on has asked and done; ``sure`` that this is all.
     """
 
     def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
@@ -234,9 +239,9 @@ class World(ABC):
         key = (id(node), frame.number)
         known = self.memo.get(key)
         if known is not None:
-            return self._again(known)
+            return self._again(known)  # type: ignore[no-any-return]
         if key in self.passing:
-            return self._in_passing(key)
+            return self._in_passing(key)  # type: ignore[no-any-return]
         depth = len(self.running)
         if self.renews and not depth:
             self.budget.left = MOST_STEPS
@@ -253,10 +258,13 @@ class World(ABC):
         return self._settled(Note(key, node, 1), frame, lambda: self.expression(node, frame))  # type: ignore[no-any-return]
 
     def ask(self, question: str, frame: Frame, work: Callable[[], T]) -> T:
-        """The answer to a question about a frame; it is remembered like the worth of an expression, and costs nothing."""
+        """The answer to a question about a frame; it is remembered as the worth of an expression is, and is free."""
         key = (question, frame.number)
         known = self.memo.get(key)
-        return self._again(known) if known is not None else self._settled(Note(key, frame.function, 0), frame, work)
+        answer: T = (
+            self._again(known) if known is not None else self._settled(Note(key, frame.function, 0), frame, work)
+        )
+        return answer
 
     def _settled(self, note: Note, frame: Frame, work: Callable[[], Any]) -> Any:
         """What a note of an earlier world says that can be played back here, else what comes of the work."""
