@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from trainlint.source import verdicts
 
-
 LITTLE = 4096
 """Bytes that an edit may leave behind, in the cache of patterns for one; the tree of the smallest file takes more."""
 
