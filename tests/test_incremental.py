@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from trainlint.source import verdicts
 
+LITTLE = 4096
+"""Bytes that an edit may leave behind, in the cache of patterns for one; the tree of the smallest file takes more."""
+
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.data())
@@ -55,7 +58,8 @@ def test_memory_does_not_grow_with_the_edits(tmp_path: Path, monkeypatch: pytest
         gc.collect()
         sizes.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert sizes[-1] < sizes[len(sizes) // 2] * 1.02
+    grown = (sizes[-1] - sizes[len(sizes) // 2]) / (len(sizes) // 2)
+    assert grown < LITTLE
 
 
 @pytest.mark.parametrize("folder", SEVERAL[::25], ids=lambda folder: f"{folder.parent.name}/{folder.name}")

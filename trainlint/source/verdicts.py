@@ -108,7 +108,7 @@ class Verdicts:
         """Forget the queries that no verdict rests on: every edit leaves some behind."""
         notes = (note for unit in self.units.values() for verdict in unit.verdicts() for note in verdict.notes)
         self.workspace.trim({note for note in notes if isinstance(note, Query)})
-        self._most = FEW_QUESTIONS + 2 * self.workspace.questions
+        self._most = FEW_QUESTIONS + self.workspace.questions
 
     def of(self, files: Iterable[str]) -> Iterator[Verdict]:
         """Every verdict of these files; of a place that several of them lead to, the first one's."""
