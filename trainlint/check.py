@@ -134,9 +134,18 @@ class Scope:
     layers: tuple[config.Layer, ...] = ()
     here: bool = False
 
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The paths that were asked for: a hook may name thousands."""
+        return frozenset(self.asked)
+
+    @cached_property
+    def _below(self) -> tuple[str, ...]:
+        return tuple(os.path.join(asked, "") for asked in self.asked)
+
     def holds(self, path: str) -> bool:
         """Whether a path was asked for."""
-        return any(path == asked or path.startswith(os.path.join(asked, "")) for asked in self.asked)
+        return path in self.named or path.startswith(self._below)
 
     def is_over(self, path: str) -> bool:
         """Whether a path lies in the project."""
@@ -448,7 +457,7 @@ def seen(scope: Scope, request: Request, files: Files | None = None, observer: O
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     looked_at = files.asked if scope.here else files.every
     within = observer.sifted(looked_at) if files.asked else Sifted((), ())
-    wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.asked)})
+    wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.named)})
     facts = observer.observe(wanted, request.jobs, request.tell) if wanted else Facts(())
     checked = tuple(path for path in files.asked if scope.tells(path))
     silencing = tuple(path for path in within.silencing if path in set(checked))
