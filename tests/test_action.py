@@ -86,7 +86,9 @@ def test_a_sarif_report_and_a_summary_are_written_where_they_are_wanted(
     assert "TL101" in (project / "summary.md").read_text()
 
 
-@pytest.mark.parametrize("text", ["$(touch pwned)", "`touch pwned`", "; touch pwned", "x\ntouch pwned", '"; touch pwned #'])
+@pytest.mark.parametrize(
+    "text", ["$(touch pwned)", "`touch pwned`", "; touch pwned", "x\ntouch pwned", '"; touch pwned #']
+)
 @pytest.mark.parametrize("name", ["paths", "options", "sarif"])
 def test_no_input_is_ever_run(project: Path, name: str, text: str) -> None:
     done = called(project, **{name: text})

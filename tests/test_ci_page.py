@@ -64,7 +64,11 @@ def test_the_lines_for_gitlab_write_the_report_that_it_collects(project: Path) -
 def test_the_parts_that_xargs_starts_are_the_whole(project: Path) -> None:
     (line,) = blocks("sh")
     done = subprocess.run(
-        ["bash", "-c", f"git init -q . && git add . && {line}"], capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-c", f"git init -q . && git add . && {line}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     records = [json.loads(each) for each in done.stdout.splitlines()]
     assert [each["code"] for each in records if each["type"] == "finding"] == ["TL101"], done.stderr

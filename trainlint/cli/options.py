@@ -216,9 +216,18 @@ CLEAN = Command(
     "trainlint.cli.clean",
 )
 
+INIT = Command(
+    "init",
+    "Show the first settings and the pre-commit hook of a project; write them if you say so.",
+    "",
+    "",
+    (Option("write", "Write without asking."),),
+    "trainlint.cli.init",
+)
+
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, CONFIG, SCHEMA, CLEAN, VERSION)}
+COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, INIT, CONFIG, SCHEMA, CLEAN, VERSION)}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
