@@ -100,7 +100,7 @@ def test_doing_it_again_changes_nothing(tmp_path: Path) -> None:
     [
         HOOKS,
         HOOKS.replace("\n", "\r\n"),
-        "repos:\n  - repo: local\n    hooks:\n      - id: x\n        name: x\n        entry: x\n        language: system",
+        "repos:\n  - repo: local\n    hooks:\n      - {id: x, name: x, entry: x, language: system}",
         "default_stages: [pre-commit]\nrepos: # ours\n\n- repo: meta\n  hooks:\n  - id: identity\n\n\n",
     ],
     ids=["wide", "two letters at the end of a line", "indented and without an end", "narrow"],

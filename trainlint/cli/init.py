@@ -1,4 +1,4 @@
-"""``trainlint init``: the working directory in, its first settings and hook out: as a difference, then into the files."""
+"""``trainlint init``: a working directory in; its first settings and hook out, as a difference, then into the files."""
 
 from __future__ import annotations
 
