@@ -227,7 +227,9 @@ INIT = Command(
 
 VERSION = Command("version", "Print the version.", "", "", (), "trainlint.cli.version")
 
-COMMANDS = {command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, INIT, CONFIG, SCHEMA, CLEAN, VERSION)}
+COMMANDS = {
+    command.name: command for command in (CHECK, RULE, RESOLVE, DIFF, DEMO, INIT, CONFIG, SCHEMA, CLEAN, VERSION)
+}
 
 GROUPS = {"baseline": "trainlint.cli.baseline", "probe": "trainlint.cli.probe"}
 """Words in front of commands of their own; each group is a table in a module that only its use loads."""
