@@ -160,9 +160,14 @@ class Recall:
             case None:
                 return None
             case Built():
-                return "object", self._thing(thing.what), self._passed(thing.arguments), id(thing.node), self.version(
-                    thing.frame
-                ), thing.label
+                return (
+                    "object",
+                    self._thing(thing.what),
+                    self._passed(thing.arguments),
+                    id(thing.node),
+                    self.version(thing.frame),
+                    thing.label,
+                )
             case Class():
                 return "class", id(thing.node), self.version(thing.outer)
             case External():
