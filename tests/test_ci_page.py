@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
+from front_door import run
 
-from tests.front_door import run
 from trainlint.cli.options import CHECK, parse
 
 TOP = Path(__file__).parent.parent

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from flake8.main.cli import main as flake8
-
-from tests.front_door import run
-from tests.test_mistakes_of_peers import COLLISION, COLUMN, ROW, notebook
+from front_door import run
+from test_mistakes_of_peers import COLLISION, COLUMN, ROW, notebook
 
 Captured = pytest.CaptureFixture[str]
 TOP = Path(__file__).parent.parent

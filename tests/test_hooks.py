@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from tests.front_door import Run, run
+from front_door import Run, run
 
 TOP = Path(__file__).parent.parent
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((TOP / ".pre-commit-hooks.yaml").read_text())}

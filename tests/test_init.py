@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from front_door import run
 
-from tests.front_door import run
 from trainlint import config
 from trainlint.cli.init import HOOK, SETTINGS
 
