@@ -159,6 +159,20 @@ def test_a_name_of_a_notebook_may_stand_for_its_code(project: Path, capsys: Capt
     assert told(capsys, "train.ipynb") == [f"train.ipynb{FOUND}"]
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_a_process_leaves_makes_the_next_say_the_same(project: Path, jobs: str) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (project / name).write_text(COLLISION, encoding="utf-8")
+    cold = process(project, "--select", "TL", "-j", jobs)
+    assert cold.stdout.count("TL101") == 4
+    assert list((Path(os.environ["XDG_CACHE_HOME"]) / "trainlint").glob("*.kept"))
+    assert process(project, "--select", "TL", "-j", jobs).stdout == cold.stdout
+    (project / "b.py").write_text("x = 1\n")
+    assert process(project, "--select", "TL", "-j", jobs).stdout.count("TL101") == 3
+    assert process(project, "--select", "TL", "--stdin-display-name", "c.py", "-", text="x = 1\n").stdout == ""
+    assert process(project, "--select", "TL", "-j", jobs).stdout.count("TL101") == 3
+
+
 # What is left out
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from test_cache import opened
 
 from trainlint.check import Request, Session, check
 from trainlint.report import Report, structured
+from trainlint.source import stamps
 
 HEAD = b"""\
 from torch import nn
@@ -29,6 +32,8 @@ def loss(hidden, targets):
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Two collisions through one constant that stands in a third file."""
+    tmp_path = tmp_path / "project"
+    tmp_path.mkdir()
     (tmp_path / "pyproject.toml").write_text("[tool.trainlint]\n")
     (tmp_path / "sizes.py").write_text("CODES = 64\n")
     (tmp_path / "first.py").write_bytes(HEAD)
@@ -127,3 +132,81 @@ def test_what_a_file_that_only_the_session_holds_says_counts_in_others(project: 
     assert places(session.report()) == []
     session.change(str(project / "sizes.py"), b"CODES = 64\n")
     assert places(session.report()) == ["first.py", "second.py"]
+
+
+# What is left for the next run
+
+
+def kept(project: Path) -> Session:
+    return Session(replace(request(project), cache=str(project.parent / "cache")))
+
+
+def here(session: Session, *paths: Path) -> list[str]:
+    return [place for path in paths for place in places(session.report([str(path)], here=True))]
+
+
+@pytest.fixture
+def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are as old as they say."""
+    monkeypatch.setattr(stamps, "GRAIN", 0)
+
+
+def test_what_two_looked_at_apart_a_third_need_not_look_at(project: Path, trusting: None) -> None:
+    first, second, sizes = project / "first.py", project / "second.py", project / "sizes.py"
+    one, other = kept(project), kept(project)
+    assert here(one, first) + here(other, second) == ["first.py", "second.py"]
+    one.keep()
+    other.keep()
+    with opened() as files:
+        assert here(kept(project), first, second) == ["first.py", "second.py"]
+    assert str(sizes) not in files
+
+
+def test_what_was_kept_of_a_file_is_of_use_to_a_whole_run_and_the_reverse(project: Path, trusting: None) -> None:
+    cache, first = str(project.parent / "cache"), project / "first.py"
+    session = kept(project)
+    here(session, first)
+    session.keep()
+    whole = replace(request(project), cache=cache)
+    assert told(check(whole), project) == told(check(request(project)), project)
+    with opened() as files:
+        assert here(kept(project), first) == ["first.py"]
+    assert str(project / "sizes.py") not in files
+
+
+def test_what_was_kept_falls_with_what_it_rests_on(project: Path) -> None:
+    first, sizes = project / "first.py", project / "sizes.py"
+    session = kept(project)
+    assert here(session, first) == ["first.py"]
+    session.keep()
+    first.write_bytes(HEAD.replace(b"ignore_index=CODES", b"ignore_index=CODES - 100"))
+    assert here(kept(project), first) == []
+    first.write_bytes(HEAD)
+    sizes.write_text("CODES = 'no number'\n")
+    assert here(kept(project), first) == places(Session(request(project)).report([str(first)], here=True))
+
+
+def test_what_no_disk_holds_is_judged_beside_what_was_kept_and_never_kept(project: Path) -> None:
+    first, second = project / "first.py", project / "second.py"
+    session = kept(project)
+    here(session, first, second)
+    session.keep()
+    for _ in range(2):
+        edited = kept(project)
+        edited.change(str(first), HEAD.replace(b"ignore_index=CODES", b"ignore_index=-100"))
+        assert here(edited, first, second) == ["second.py"]
+        edited.change(str(project / "sizes.py"), b"CODES = 'no number'\n")
+        wanted = Session(request(project))
+        wanted.change(str(project / "sizes.py"), b"CODES = 'no number'\n")
+        assert here(edited, second) == here(wanted, second)
+        edited.keep()
+        assert here(kept(project), first, second) == ["first.py", "second.py"]
+
+
+def test_a_change_after_the_first_look_counts_though_results_are_kept(project: Path) -> None:
+    first, session = project / "first.py", kept(project)
+    assert here(session, first) == ["first.py"]
+    session.change(str(first), HEAD.replace(b"ignore_index=CODES", b"ignore_index=-100"))
+    assert here(session, first) == []
+    session.keep()
+    assert here(kept(project), first) == ["first.py"]

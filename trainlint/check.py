@@ -210,6 +210,7 @@ class Session:
         self._scopes: dict[tuple[str, ...], tuple[Scope, ...]] = {}
         self._files: dict[tuple[object, ...], Files] = {}
         self._written: dict[str, Text] = {}
+        self._keeps: dict[tuple[object, ...], Keep] = {}
         self._rules: Callable[[], Mapping[str, Rule]] = cache(_installed)
 
     def change(self, path: str, data: bytes | None) -> None:
@@ -220,6 +221,7 @@ class Session:
         before = self._texts.pop(path, None)
         if data is not None:
             self._texts[path] = data
+            self._keeps.clear()
         if data is None or before is None:
             self._look_anew(path)
         self._written.pop(path, None)
@@ -256,6 +258,12 @@ class Session:
         known = (replace(scope, here=here) for scope in self._scopes_of(there, request))
         return reduce(_joined, (self._checked(scope, request) for scope in known), start)
 
+    def keep(self) -> None:
+        """Leave for the next run what was judged, ``here`` or not; nothing after a change that no disk holds."""
+        for key, keep in self._keeps.items():
+            if keep.ledger.seen:
+                keep.add(self._observers[key], self._rules().values())
+
     def seen(self, path: str) -> tuple[Scope, Seen]:
         """What stands in a file of these projects as it is now, with the scope that it is seen in.
 
@@ -282,20 +290,20 @@ class Session:
     def _checked(self, scope: Scope, request: Request) -> Report:
         files = self._files_of(scope, request)
         keep = self._keep(scope, request, files)
-        report = keep.report() if keep else None
+        whole = keep if not (scope.here or self._texts) else None
+        report = whole.report() if whole else None
         if report is None:
             observer = self._observer(scope, files.every, request, keep)
             known = seen(scope, request, files, observer)
             rules = list(rules_for(known, scope.settings, self._rules))
             report = _checked(scope, request, known, rules, self.text)
-            if keep:
-                keep.write(report, observer, rules)
+            if whole:
+                whole.write(report, observer, rules)
         return report
 
     def _keep(self, scope: Scope, request: Request, files: Files) -> Keep | None:
-        """What earlier runs left for this one; nothing where it is to be judged what no disk holds."""
-        known = _whose(scope) in self._observers
-        if not request.cache or known or self._texts or scope.here or scope.is_over(request.cache):
+        """What earlier runs left for this one, the first that looks at a project."""
+        if not request.cache or _whose(scope) in self._observers or scope.is_over(request.cache):
             return None
         from trainlint.keep import Keep
 
@@ -328,9 +336,12 @@ class Session:
         project = Project(scope.root, files, settings.src, settings.values, request.texts)
         key = _whose(scope)
         if key not in self._observers:
-            self._observers[key] = Observer(project, keep.ledger if keep else None)
+            self._observers[key] = Observer(project, keep.ledger if keep and not self._texts else None)
             if keep:
                 keep.restore(self._observers[key])
+                self._observers[key].change(project, set(self._texts))
+            if keep and not self._texts:
+                self._keeps[key] = keep
         elif self._changed[key] or files != self._observers[key].project.files:
             self._observers[key].change(project, self._changed[key])
         self._changed[key] = set()

@@ -8,11 +8,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
+from multiprocessing import Lock
+from multiprocessing.util import Finalize
 from typing import ClassVar
 
 from trainlint import __version__
 from trainlint.baseline import BaselineError
+from trainlint.cache import users_folder
 from trainlint.check import Request, Session
 from trainlint.config import ConfigError, Layer
 from trainlint.finding import Finding
@@ -31,6 +35,9 @@ PYTHON = (".py", ".pyi", ".pyw")
 COMMENT = re.compile("#.*")
 """Or what looks like one; the end of a string does no harm."""
 
+AT_ONCE = Lock()
+"""One process at a time; the workers of flake8 inherit it."""
+
 MISTAKES = (ConfigError, UnknownSelector, BaselineError, PackError)
 """What the user can mend; anything else is a fault of ours."""
 
@@ -45,6 +52,8 @@ class Plugin:
     version = __version__
     complaints: ClassVar[set[str]] = set()
     """What kept us from looking, told once for all files of a process."""
+    looks: ClassVar[dict[str, int]] = {}
+    """What each file held when it was last looked at, as a number that tells texts apart."""
 
     def __init__(self, tree: object, filename: str, lines: Sequence[str], options: Namespace) -> None:
         self._filename = filename
@@ -54,7 +63,7 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """The findings that stand in the file; where none can be looked for, why, in its first line."""
         try:
-            found = _found(self._filename, self._text)
+            found = self._found()
         except Exception as error:
             complaint = _complaint(error)
             found = [] if complaint in self.complaints else [(1, 0, complaint)]
@@ -62,14 +71,15 @@ class Plugin:
         for row, column, text in found:
             yield row, column, text, Plugin
 
-
-def _found(filename: str, text: str) -> list[Told]:
-    folder = os.getcwd()
-    path = _path(filename, text, folder)
-    session = _session(folder)
-    session.change(path, _unsaved(path, text))
-    report = session.report([path], here=True)
-    return [_told(finding) for finding in report.failing if finding.where.path == path]
+    def _found(self) -> list[Told]:
+        folder = os.getcwd()
+        path = _path(self._filename, self._text, folder)
+        session, unsaved, look = _session(folder), _unsaved(path, self._text), hash(self._text)
+        if unsaved is not None or self.looks.get(path, look) != look:
+            session.change(path, unsaved)
+        self.looks[path] = look
+        report = session.report([path], here=True)
+        return [_told(finding) for finding in report.failing if finding.where.path == path]
 
 
 def _deaf(comment: re.Match[str]) -> str:
@@ -80,7 +90,16 @@ def _deaf(comment: re.Match[str]) -> str:
 @cache
 def _session(folder: str) -> Session:
     """One for all files of a process. flake8 names every file it walks: what the settings exclude is left out here."""
-    return Session(Request((), folder, (Layer("flake8", folder, {"force-exclude": True}),)))
+    layer = Layer("flake8", folder, {"force-exclude": True})
+    session = Session(Request((), folder, (layer,), cache=users_folder()))
+    Finalize(None, _keep, (session,), exitpriority=0)
+    return session
+
+
+def _keep(session: Session) -> None:
+    """At the end of a process of flake8, its workers too: leave what was judged, each beside the others."""
+    with suppress(Exception), AT_ONCE:
+        session.keep()
 
 
 def _path(filename: str, text: str, folder: str) -> str:

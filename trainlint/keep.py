@@ -79,31 +79,51 @@ class Keep:
 
     def restore(self, observer: Observer) -> None:
         """Tell an observer what the last run knew, and what has changed since."""
-        found = self._found(self._verdicts)
+        found = self._known()
         if found is None:
             return
-        files, seen, (sifted, plain, tables) = found
-        units = None if plain is None else _decoded(plain, JUDGING)
-        if plain is not None and not isinstance(units, dict):
-            return
+        files, seen, (sifted, known) = found
         others = {path for path, each in seen.items() if self._is_other(path, each)}
         self._seen = {path: self._renewed.get(path, each) for path, each in seen.items() if path not in others}
-        observer.restore(files, sifted, (units, tables) if isinstance(units, dict) else None)
+        observer.restore(files, sifted, known)
         observer.change(observer.project, others)
 
     def write(self, report: Report, observer: Observer, rules: Iterable[Rule]) -> None:
         """Keep a report, and what its observer knows."""
-        packs = tuple(sorted({_folder_of(rule) for rule in rules}))
+        packs = _packs(rules)
         seen = {**self._seen, **self.ledger.seen}
-        try:
+        with suppress(NotPlain):
             plain = encoded(replace(report, lines={}))
             self._write(self._report, packs, (seen, (packs, tuple(report.lines), plain)))
             if self.ledger.seen:
-                sifted, known = observer.kept()
-                kept = (sifted, None, None) if known is None else (sifted, encoded(known[0]), known[1])
-                self._write(self._verdicts, packs, (seen, kept))
-        except NotPlain:
-            return
+                self._write_verdicts(observer, packs, seen)
+
+    def add(self, observer: Observer, rules: Iterable[Rule]) -> None:
+        """Keep what an observer knows, with what another one of the same files has left meanwhile."""
+        seen = {**self._seen, **self.ledger.seen}
+        found = self._known()
+        others = found[1] if found and found[0] == self._files else {}
+        if found and others and all(others[path][1] == seen[path][1] for path in others.keys() & seen):
+            observer.join(*found[2])
+            seen = {**others, **seen}
+        with suppress(NotPlain):
+            self._write_verdicts(observer, _packs(rules), seen)
+
+    def _write_verdicts(self, observer: Observer, packs: tuple[str, ...], seen: Mapping[str, Seen]) -> None:
+        sifted, known = observer.kept()
+        kept = (sifted, None, None) if known is None else (sifted, encoded(known[0]), known[1])
+        self._write(self._verdicts, packs, (dict(seen), kept))
+
+    def _known(self) -> Kept | None:
+        """The files of the project, how those that were read were, and what an observer knew of them."""
+        found = self._found(self._verdicts)
+        if found is None:
+            return None
+        files, seen, (sifted, plain, tables) = found
+        units = None if plain is None else _decoded(plain, JUDGING)
+        if plain is not None and not isinstance(units, dict):
+            return None
+        return files, seen, (sifted, None if units is None else (units, tables))
 
     def _is_other(self, path: str, before: Seen) -> bool:
         """Whether a file changed; one that did not, and has another stamp, is noted with that."""
@@ -171,6 +191,11 @@ def _modules(folder: str) -> Iterator[tuple[str, Stamp | None]]:
                     yield entry.path, stamp(entry.path)
                 elif entry.name != "__pycache__" and entry.is_dir():
                     waiting.append(entry.path)
+
+
+def _packs(rules: Iterable[Rule]) -> tuple[str, ...]:
+    """The folders of the packs that these rules come from."""
+    return tuple(sorted({_folder_of(rule) for rule in rules}))
 
 
 def _folder_of(rule: Rule) -> str:

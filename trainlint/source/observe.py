@@ -209,8 +209,17 @@ class Observer:
             self._verdicts.units = known[0]
             self._verdicts.workspace.adopt(known[1])
 
+    def join(self, sifted: Mapping[str, tuple[bool, bool]], known: tuple[dict[str, Unit], Tables] | None) -> None:
+        """Add what another observer of the same files knows; what both know is known already."""
+        self._sifted = {**sifted, **self._sifted}
+        if known is not None and self._verdicts is not None:
+            self._verdicts.units = {**known[0], **self._verdicts.units}
+            self._verdicts.workspace.adopt(known[1])
+
     def _read(self, path: str) -> bytes | Fault:
-        return self._ledger.read(path) if self._ledger else self.project.read(path)
+        if self._ledger is None or path in self.project.texts:
+            return self.project.read(path)
+        return self._ledger.read(path)
 
     def _judge_apart(self, verdicts: Verdicts, files: Sequence[str], jobs: int, tell: Tell) -> None:
         """Judge what is not known yet in several processes, where there is enough of it."""

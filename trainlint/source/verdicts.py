@@ -1,7 +1,8 @@
 """The verdicts of a project, kept from one look to the next, each beside what it rests on.
 
 What is told to have changed takes along the verdicts that rest on it, and no others: a query whose answer is the same
-changes nothing. Whoever asks for the facts again gets those that a first look would find.
+changes nothing. Whoever asks for the facts again gets those that a first look would find. What judges is imported when
+there is something to judge: of a run that only looks up what was kept, it would be most of the time.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from dataclasses import dataclass, field
 
 from trainlint.facts import Fact
 from trainlint.source.journal import Query
-from trainlint.source.link import Chosen, Judged, Place, choices, doings, judged, judged_alone, rests_on
-from trainlint.source.workspace import Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.source.link import Chosen, Judged, Place
+    from trainlint.source.workspace import Workspace
 
 FEW_QUESTIONS = 4096
 """Remembered queries that are never too many."""
@@ -55,7 +59,7 @@ class Unit:
 
     alone: Verdict
     choices: dict[str, Choice] = field(default_factory=dict)
-    open: frozenset[str] = field(default_factory=lambda: frozenset(doings()))
+    open: frozenset[str] = field(default_factory=lambda: frozenset(_doings()))
 
     def forget(self, changed: Notes) -> None:
         """Let go of what rests on any of these."""
@@ -128,18 +132,25 @@ class Verdicts:
     def _judged(self, path: str, done: Collection[Place]) -> Unit:
         """All of a file that is not done, what is known of it left as it is."""
         unit = self.units.get(path)
-        if unit is None:
-            unit = self.units[path] = Unit(self._verdict(judged_alone(self.workspace, path)))
-        wanting = unit.wanting(done)
-        for chosen in choices(self.workspace, path, wanting) if wanting else ():
+        if unit is None or unit.wanting(done):
+            unit = self.units[path] = self._completed(unit, path, done)
+        return unit
+
+    def _completed(self, unit: Unit | None, path: str, done: Collection[Place]) -> Unit:
+        """What is known of a file, with what is wanting."""
+        from trainlint.source.link import choices, judged_alone
+
+        unit = unit or Unit(self._verdict(judged_alone(self.workspace, path)))
+        for chosen in choices(self.workspace, path, unit.wanting(done)):
             self._choose(unit, path, chosen, done)
-        if wanting:
-            unit.open = frozenset()
-            unit.choices = {doing: unit.choices[doing] for doing in doings() if doing in unit.choices}
+        unit.open = frozenset()
+        unit.choices = {doing: unit.choices[doing] for doing in _doings() if doing in unit.choices}
         return unit
 
     def _choose(self, unit: Unit, path: str, chosen: Chosen, done: Collection[Place]) -> None:
         """What is said of the places that one linker looks at."""
+        from trainlint.source.link import Judged, judged
+
         before = unit.choices.get(chosen.linker.doing)
         verdict = self._verdict(Judged(path, None, (), chosen.stretch)) if before is None else before.verdict
         if not chosen.sites and verdict.notes == {path} and not verdict.given:
@@ -151,5 +162,13 @@ class Verdicts:
         unit.choices[chosen.linker.doing] = choice
 
     def _verdict(self, judged: Judged) -> Verdict:
+        from trainlint.source.link import rests_on
+
         rests = rests_on(self.workspace, judged)
         return Verdict(judged.facts, rests.files | rests.queries, rests.given)
+
+
+def _doings() -> tuple[str, ...]:
+    from trainlint.source.link import doings
+
+    return doings()
