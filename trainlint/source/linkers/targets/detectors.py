@@ -20,7 +20,7 @@ from trainlint.value import Integer, Step, Table, Unknown
 
 HEADS = {known.name: known for known in torchvision.WITH_BACKGROUND}
 BACKGROUND = ("background", "bg", "__background__", "_background_", "<background>", "no object", "nothing", "none")
-OTHERS = re.compile("|".join(torchvision.OTHERS).encode(), re.IGNORECASE)
+OTHERS = re.compile(b"(?i)" + "|".join(torchvision.OTHERS).encode())
 MOVED = re.compile(rb"""labels["'\])]*\s*[-+]=?\s*1\b|\b1\s*\+\s*[\w.]*(?:\[["'])?labels""")
 """Labels are moved by one after they were written."""
 
