@@ -42,6 +42,9 @@ REPORTING = (
 """The modules of whose data a report is made."""
 
 
+INSTALLED = (".dist-info", ".egg-info")
+"""How the names of folders end that say what is installed."""
+
 LinesOf = Callable[[str], Mapping[int | None, Sequence[str]]]
 """The lines of a file, by cell where it is a notebook."""
 
@@ -139,12 +142,12 @@ class Keep:
     def _found(self, name: str) -> Kept | None:
         value = folder_of.read(self._folder, name)
         match value:
-            case (str(made_by), tuple(packs), tuple(files), dict(seen), what) if made_by == _engine(packs, self._root):
+            case (str(made_by), tuple(packs), tuple(files), dict(seen), what) if made_by == _engine(packs):
                 return files, seen, what
         return None
 
     def _write(self, name: str, packs: tuple[str, ...], what: tuple[dict[str, Seen], object]) -> None:
-        folder_of.write(self._folder, name, (_engine(packs, self._root), packs, self._files, *what))
+        folder_of.write(self._folder, name, (_engine(packs), packs, self._files, *what))
 
 
 class Lines(Mapping[str, Mapping[int | None, Sequence[str]]]):
@@ -174,11 +177,16 @@ def _decoded(plain: object, modules: Sequence[str]) -> object:
 
 
 @cache
-def _engine(packs: Sequence[str], root: str) -> str:
+def _engine(packs: Sequence[str]) -> str:
     """What tells this engine, these packs of rules, and all that is installed beside them from any other."""
     files = [each for folder in (os.path.dirname(__file__), *packs) for each in sorted(_modules(folder))]
-    places = [path for path in sys.path if path not in ("", root, os.getcwd())]
-    return _short(repr((sys.version, files, [(path, stamp(path)) for path in places])))
+    return _short(repr((sys.version, files, [sorted(_installed(folder)) for folder in sys.path])))
+
+
+def _installed(folder: str) -> Iterator[tuple[str, Stamp | None]]:
+    """What says which packages are installed in a folder, each with its stamp."""
+    with suppress(OSError), os.scandir(folder or os.curdir) as entries:
+        yield from ((each.path, stamp(each.path)) for each in entries if each.name.endswith(INSTALLED))
 
 
 def _modules(folder: str) -> Iterator[tuple[str, Stamp | None]]:
