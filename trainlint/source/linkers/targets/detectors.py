@@ -20,7 +20,7 @@ from trainlint.value import Integer, Step, Table, Unknown
 
 HEADS = {known.name: known for known in torchvision.WITH_BACKGROUND}
 BACKGROUND = ("background", "bg", "__background__", "_background_", "<background>", "no object", "nothing", "none")
-OTHERS = re.compile(b"(?i)" + "|".join(torchvision.OTHERS).encode())
+OTHERS = re.compile(("(?i)" + "|".join(torchvision.OTHERS)).encode())
 MOVED = re.compile(rb"""labels["'\])]*\s*[-+]=?\s*1\b|\b1\s*\+\s*[\w.]*(?:\[["'])?labels""")
 """Labels are moved by one after they were written."""
 
@@ -47,7 +47,7 @@ class Written:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The detectors, and the parts of detectors, that a file makes."""
-    for node, _ in named(module, lambda word: word in HEADS):
+    for node, _ in named(module, HEADS.keys()):
         call = call_of(module, node)
         if call is not None:
             yield Site(call, module)
