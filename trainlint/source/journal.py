@@ -67,6 +67,12 @@ class Journal:
         self._log = array("I")
         self._begun: dict[int, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
+        self._leaves: list[Hashable] = []
+        self._bits: dict[int, int] = {}
+        self._rests: dict[int, int] = {}
+        self._same: dict[int, int] = {}
+        self._partial: dict[int, int] = {}
+        self._is_circular = False
 
     def __len__(self) -> int:
         return len(self._log)
@@ -75,6 +81,9 @@ class Journal:
         number = self._numbers.setdefault(note, len(self._notes))
         if number == len(self._notes):
             self._notes.append(note)
+            if isinstance(note, File | Query | Given):
+                self._bits[number] = 1 << len(self._leaves)
+                self._leaves.append(note)
         return number
 
     def note(self, note: Hashable) -> None:
@@ -111,19 +120,44 @@ class Journal:
 
     def between(self, start: int, end: int) -> Dependencies:
         """What a stretch of the notes rests on, remembered answers opened."""
-        seen: set[int] = set()
-        waiting = [(start, end)]
-        while waiting:
-            first, last = waiting.pop()
-            new = set(self._log[first:last]) - seen
-            seen |= new
-            waiting += [self._spans[number] for number in new if number in self._spans]
-        notes = [self._notes[number] for number in seen]
+        notes = self._noted(self._scanned(start, end))
+        self._partial.clear()
         return Dependencies(
             frozenset(note.path for note in notes if isinstance(note, File)),
             frozenset(note for note in notes if isinstance(note, Query)),
             frozenset(note.name for note in notes if isinstance(note, Given)),
         )
+
+    def _scanned(self, start: int, end: int) -> int:
+        """The bits of what a stretch rests on; what was worked out inside of it stands there itself."""
+        found = 0
+        for number in set(self._log[start:end]):
+            bit = self._bits.get(number)
+            if bit is not None:
+                found |= bit
+            elif number in self._spans and not start <= self._spans[number][0] <= self._spans[number][1] <= end:
+                found |= self._opened(number)
+        return found
+
+    def _opened(self, number: int) -> int:
+        """The bits of what an answer rests on, once for all but for those that need themselves."""
+        if number in self._rests:
+            return self._rests[number]
+        if number in self._partial:
+            self._is_circular = True
+            return self._partial[number]
+        self._partial[number], before, self._is_circular = 0, self._is_circular, False
+        found = self._partial[number] = self._scanned(*self._spans[number])
+        if not self._is_circular:
+            # Most answers rest on the same as others: one number serves all of them.
+            self._rests[number] = self._same.setdefault(found, found)
+        self._is_circular = self._is_circular or before
+        return found
+
+    def _noted(self, bits: int) -> list[Hashable]:
+        every = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
+        places = ((place * 8 + bit, byte >> bit & 1) for place, byte in enumerate(every) if byte for bit in range(8))
+        return [self._leaves[place] for place, is_there in places if is_there]
 
 
 class AskedFor:
