@@ -42,7 +42,6 @@ def imported(folder: Path, *words: str) -> set[str]:
     run = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "trainlint", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         timeout=60,

@@ -32,7 +32,7 @@ class Search:
     """
 
     def __init__(self, files: Sequence[str], text: Callable[[str], bytes]) -> None:
-        self._files, self.text = list(files), text
+        self._files, self.text = sorted(files), text
         self._holding: dict[str, list[str]] = {}
         self._matching: dict[str, list[str]] = {}
         self._asking: dict[bytes, list[str]] = {}
