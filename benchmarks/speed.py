@@ -54,12 +54,17 @@ class Job:
     before: Callable[[int], None] = lambda round: None
 
 
+def environment() -> dict[str, str]:
+    """The environment of a user, whose modules are compiled once."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def timed(job: Job, round: int, limit: float) -> Timed:
     """Run a job once; a run that takes longer than the limit, in seconds, is ended with all that it started."""
     job.before(round)
     start = time.perf_counter()
     with open(os.devnull, "wb") as sink:
-        process = subprocess.Popen(job.command, stdout=sink, stderr=sink, start_new_session=True)
+        process = subprocess.Popen(job.command, stdout=sink, stderr=sink, env=environment(), start_new_session=True)
         ended = threading.Event()
 
         def end() -> None:
@@ -107,7 +112,8 @@ class Place:
         return self.folder / "peers" / "bin"
 
     def tree(self, corpus: str) -> Path:
-        return self.folder / "corpora" / corpus
+        """The package itself, alone in a folder: what lies beside it would belong to its project."""
+        return self.folder / "corpora" / corpus / corpus
 
     def work(self, name: str) -> Path:
         """An empty folder of this name."""
@@ -172,11 +178,11 @@ def jobs(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
 
 def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
     """A second look at a copy of a tree, and one after a line was added to one of its files."""
-    tree = place.folder / "work" / f"again-{corpus}"
+    tree = place.folder / "again" / corpus / corpus
     if not tree.exists():
         shutil.copytree(place.tree(corpus), tree)
     edited = max(tree.rglob("*.py"), key=lambda path: ("cross_entropy(" in path.read_text(errors="replace"), str(path)))
-    caches = {tool: str(place.folder / "work" / f"cache-{tool}-{corpus}") for tool in ("trainlint", "ruff")}
+    caches = {tool: str(place.folder / "caches" / f"{tool}-{corpus}") for tool in ("trainlint", "ruff")}
     told = {
         "trainlint": (*TRAINLINT, "--isolated", "--cache-dir", caches["trainlint"], str(tree)),
         "Ruff E,F,B": (str(place.peers / "ruff"), "check", "--isolated", "--cache-dir", caches["ruff"], "--quiet",
@@ -189,7 +195,7 @@ def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
     for tool, command in told.items():
 
         def warmed(round: int, command: tuple[str, ...] = command) -> None:
-            subprocess.run(command, capture_output=True, check=False)
+            subprocess.run(command, capture_output=True, check=False, env=environment())
 
         def changed(round: int, command: tuple[str, ...] = command) -> None:
             warmed(round, command)

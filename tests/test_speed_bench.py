@@ -27,7 +27,7 @@ def bench(*words: object) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    corpus = tmp_path / "corpora" / "small"
+    corpus = tmp_path / "corpora" / "small" / "small"
     corpus.mkdir(parents=True)
     for number in range(3):
         (corpus / f"plain{number}.py").write_text(f"x = {number}\n" * 600)
