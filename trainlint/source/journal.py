@@ -104,6 +104,7 @@ class Journal:
         """An answer was worked out since a place of the notes."""
         number = self._number(answer)
         self._spans[number] = (start, len(self._log))
+        self._rests.pop(number, None)
         self._log.append(number)
 
     def worked_out(self, start: int) -> int:

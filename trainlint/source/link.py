@@ -218,7 +218,8 @@ def _followed(
         for fact in facts:
             each = replace(fact, branch=path.steps("branch"))
             followed.found[type(fact)].setdefault(replace(fact, context=()), each)
-        if budget.left < 0 or (len(followed.paths) == 1 and path.combinations > MOST_COMBINATIONS):
+        # What is given up is told: there must be something to tell it of.
+        if budget.left < 0 or (followed.found and followed.paths[0][0].combinations > MOST_COMBINATIONS):
             break
     followed.is_whole = last.next() is None
     return followed
