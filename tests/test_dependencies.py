@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from trainlint.facts import Fact
+from trainlint.source import link
 from trainlint.source.journal import Dependencies
-from trainlint.source.link import judgements, rests_on
+from trainlint.source.link import Judged, Place, choices, doings, judged_alone, rests_on
 from trainlint.source.sift import relevant
 from trainlint.source.text import MISSING, Fault
 from trainlint.source.workspace import Workspace
@@ -24,6 +25,20 @@ Verdicts = dict[Span | tuple[str, int], tuple[frozenset[str], Dependencies]]
 
 WRITER = b"import train\n\n\ndef rewrite(thing):\n    thing.head = thing.loss = thing.pad = thing.width = None\n"
 CALLER = b"from train import *\n\nmodel = Model(3)\nloss = model(1, 2)\ncriterion = Loss(5)\n"
+
+
+def judgements(workspace: Workspace, files: Iterable[str]) -> Iterator[Judged]:
+    """Every verdict of these files, beside what decides of which places there is one."""
+    done: set[Place] = set()
+    for path in files:
+        opened = judged_alone(workspace, path)
+        yield opened
+        for chosen in choices(workspace, path, doings()):
+            yield Judged(path, None, (), chosen.stretch)
+            for place, site in chosen.sites.items():
+                if place not in done:
+                    done.add(place)
+                    yield link.judged(workspace, chosen.linker, site)
 
 
 def spelled(fact: Fact) -> str:

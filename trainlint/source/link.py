@@ -6,7 +6,7 @@ It starts at the sites of interest and evaluates backwards what each needs, once
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -63,20 +63,6 @@ class Chosen:
     linker: Linker
     sites: Mapping[Place, Site]
     stretch: tuple[int, int]
-
-
-def judgements(workspace: Workspace, files: Iterable[str]) -> Iterator[Judged]:
-    """Every verdict of these files, beside what decides of which places there is one."""
-    done: set[Place] = set()
-    for path in files:
-        opened = judged_alone(workspace, path)
-        yield opened
-        for chosen in choices(workspace, path, doings()):
-            yield Judged(path, None, (), chosen.stretch)
-            for place, site in chosen.sites.items():
-                if place not in done:
-                    done.add(place)
-                    yield judged(workspace, chosen.linker, site)
 
 
 def judged_alone(workspace: Workspace, path: str) -> Judged:

@@ -38,7 +38,7 @@ DEEPEST = 60
 MOST_STEPS = 12_000
 """Expressions that the paths to one site may look at together."""
 
-FEWER_STEPS = 2_000
+STEPS_OF_A_QUESTION = 2_000
 """The same for one question of a reverse query: those that are settled at all take some hundred."""
 
 MOST_BENEATH = 6
@@ -247,7 +247,7 @@ class World(ABC):
             return self._in_passing(key)  # type: ignore[no-any-return]
         depth = len(self.running)
         if self.renews and not depth:
-            self.budget.left = FEWER_STEPS
+            self.budget.left = STEPS_OF_A_QUESTION
         self.budget.left -= 1
         if key in self.running:
             self.sure = False
