@@ -244,12 +244,13 @@ def _ranked(callers: Iterable[Caller]) -> tuple[Caller, ...]:
 
 
 def _trains(module: Module) -> bool:
-    return not TRAINING.isdisjoint(module.loads)
+    return any(word in module.loads for word in TRAINING)
 
 
 def is_training(module: Module) -> bool:
     """Whether a file shows that what it makes is trained, there or by a library's trainer."""
-    return _trains(module) or not OPTIMIZING.isdisjoint(module.loads) or not set(STEPS).isdisjoint(module.definitions)
+    shows = any(word in module.loads for word in OPTIMIZING) or any(word in module.definitions for word in STEPS)
+    return _trains(module) or shows
 
 
 def _decides(call: ast.Call) -> bool:
@@ -366,10 +367,11 @@ def _lookups(module: Module) -> tuple[tuple[ast.Call, ast.Name], ...]:
     known = module.kept.get("lookups")
     if not isinstance(known, tuple):
         found = []
-        for call in module.calls:
-            match call:
-                case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name() as home, ast.expr(), *_]):
+        for node in module.loads.get("getattr", ()):
+            match module.parents.get(node):
+                case ast.Call(func=func, args=[ast.Name() as home, ast.expr(), *_]) as call if func is node:
                     found.append((call, home))
+        found.sort(key=lambda each: (each[0].lineno, each[0].col_offset))
         known = module.kept["lookups"] = tuple(found)
     return known
 
@@ -386,12 +388,11 @@ def is_open_choice(world: World, node: ast.expr, module: Module) -> bool:
 def subclasses(world: World, cls: Class) -> Iterator[Class]:
     """The classes of the project that name this one as a base."""
     for module in world.workspace.mentions(cls.name, cls.module.path):
-        for node in (each for found in module.definitions.values() for each in found):
-            if isinstance(node, ast.ClassDef) and any(last(base) == cls.name for base in node.bases):
-                frame = world.open_frame(module, node)
-                quiet = world.apart()
-                if any(_is(quiet.evaluate(base, frame), cls.node) for base in node.bases):
-                    yield Class(node, module, frame)
+        for node in module.derived.get(cls.name, ()):
+            frame = world.open_frame(module, node)
+            quiet = world.apart()
+            if any(_is(quiet.evaluate(base, frame), cls.node) for base in node.bases):
+                yield Class(node, module, frame)
 
 
 def calls_of(world: World, name: str, node: ast.AST, near: Module) -> Iterator[Caller]:
@@ -457,11 +458,10 @@ def is_handed_over(world: World, name: str, near: Module) -> bool:
 
 
 def _takes(world: World, module: Module, name: str) -> bool:
-    for call in () if module.is_test else module.calls:
-        if any(keyword.arg == name for keyword in call.keywords):
-            thing = world.apart().evaluate(call.func, world.open_frame(module, call))
-            if isinstance(thing, Opaque):
-                return True
+    for call in () if module.is_test else module.passing.get(name, ()):
+        thing = world.apart().evaluate(call.func, world.open_frame(module, call))
+        if isinstance(thing, Opaque):
+            return True
     return False
 
 

@@ -25,11 +25,18 @@ class Kind(Enum):
     WEB = "web"
     CALLED = "called"
     MATCHES = "matches"
+    PIECE = "piece"
+
+
+HEAD, BODY, ALL, TEXT, ROWS = "head", "body", "all", "text", "rows"
+"""What a file is asked for: its head, one body, both with all bodies, its text with all comments, and the rows in which
+the pieces stand.
+"""
 
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """One question: its answer is a list of paths, often an empty one."""
+    """One question to the project, whose answer is a list of paths, often an empty one, or about a piece of a file."""
 
     kind: Kind
     words: tuple[str, ...]
@@ -77,7 +84,8 @@ class Journal:
     def __len__(self) -> int:
         return len(self._log)
 
-    def _number(self, note: Hashable) -> int:
+    def number(self, note: Hashable) -> int:
+        """The number of a note, the same one each time."""
         number = self._numbers.setdefault(note, len(self._notes))
         if number == len(self._notes):
             self._notes.append(note)
@@ -88,21 +96,21 @@ class Journal:
 
     def note(self, note: Hashable) -> None:
         """A file is read, a query is asked, a remembered answer is used."""
-        self._log.append(self._number(note))
+        self._log.append(self.number(note))
 
     def begin(self, answer: Hashable) -> None:
         """An answer is asked for that nobody remembers: what follows goes into it."""
-        self._begun.setdefault(self._number(answer), len(self._log))
+        self._begun.setdefault(self.number(answer), len(self._log))
 
     def end(self, answer: Hashable) -> None:
         """An answer is there, for now or for good: it is put down once before, against circles, and once after."""
-        number = self._number(answer)
+        number = self.number(answer)
         known = self._spans.get(number, (len(self._log), 0))
         self.remember(answer, self._begun.pop(number, known[0]))
 
     def remember(self, answer: Hashable, start: int) -> None:
         """An answer was worked out since a place of the notes."""
-        number = self._number(answer)
+        number = self.number(answer)
         self._spans[number] = (start, len(self._log))
         self._rests.pop(number, None)
         self._log.append(number)

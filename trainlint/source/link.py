@@ -98,6 +98,7 @@ def judged(workspace: Workspace, linker: Linker, site: Site) -> Judged:
     """What a linker says of one place; a fault there leaves the others alone."""
     start = len(workspace.journal)
     workspace.module(site.module.path)
+    site.module.pieces.note_around(site.node)
     facts = tuple(_guarded(workspace, linker, site))
     return Judged(site.module.path, site.span, facts, (start, len(workspace.journal)))
 

@@ -22,7 +22,7 @@ IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception"}
 
 def binds(module: Module, node: ast.AST) -> frozenset[str]:
     """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not."""
-    known = module.kept.get(("binds", node))
+    known = module.by_node.get(("binds", node))
     if isinstance(known, frozenset):
         return known
     names: set[str] = set(bound(node)) if isinstance(node, ast.stmt) else set()
@@ -37,7 +37,7 @@ def binds(module: Module, node: ast.AST) -> frozenset[str]:
     if module.walrus:
         names.update(name for name, holder in walrus(module) if holder is node)
     found = frozenset(names)
-    module.kept["binds", node] = found
+    module.by_node["binds", node] = found
     return found
 
 
@@ -187,13 +187,13 @@ def _before(world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST,
 
 def _place(module: Module, node: ast.AST, parent: ast.AST) -> tuple[str, int]:
     """In which block of its parent a statement stands, and where there; no block's name where it is in none."""
-    known = module.kept.get(("place", node))
+    known = module.by_node.get(("place", node))
     if not isinstance(known, tuple):
         for field in BLOCKS:
             block = getattr(parent, field, None)
             for place, each in enumerate(block if isinstance(block, list) else ()):
-                module.kept["place", each] = field, place
-        known = module.kept.setdefault(("place", node), ("", 0))
+                module.by_node["place", each] = field, place
+        known = module.by_node.setdefault(("place", node), ("", 0))
     return known  # type: ignore[return-value]
 
 
@@ -265,11 +265,11 @@ def holds(module: Module, holder: ast.AST, node: ast.AST) -> bool:
 
 def _only_moved(module: Module, loop: ast.stmt, name: str) -> bool:
     """Whether a loop binds a name to nothing but itself, moved or put into another mode."""
-    known = module.kept.get(("only moved", loop, name))
+    known = module.by_node.get(("only moved", loop, name))
     if not isinstance(known, bool):
         writes = [node for node in ast.walk(loop) if isinstance(node, ast.stmt) and name in bound(node)]
         known = bool(writes) and all(_moves(node, name) for node in writes)
-        module.kept["only moved", loop, name] = known
+        module.by_node["only moved", loop, name] = known
     return known
 
 
@@ -304,14 +304,14 @@ def _last_before(
 
 def _index(module: Module, block: Sequence[ast.AST]) -> dict[str, list[int]]:
     """The places in a block of the statements that bind each name. The block must be a list of the tree itself."""
-    known = module.kept.get(("index", id(block)))
+    known = module.by_node.get(("index", id(block)))
     if isinstance(known, dict):
         return known
     found: dict[str, list[int]] = {}
     for place, inner in enumerate(block):
         for name in binds(module, inner):
             found.setdefault(name, []).append(place)
-    module.kept["index", id(block)] = found
+    module.by_node["index", id(block)] = found
     return found
 
 
@@ -471,9 +471,9 @@ def taken(world: World, node: ast.If | ast.IfExp, frame: Frame) -> int:
 
 def spelled(module: Module, test: ast.expr) -> str:
     """A test as a text by which equal tests are known."""
-    known = module.kept.get(("spelled", test))
+    known = module.by_node.get(("spelled", test))
     if not isinstance(known, str):
-        known = module.kept["spelled", test] = ast.dump(test)
+        known = module.by_node["spelled", test] = ast.dump(test)
     return known
 
 

@@ -434,20 +434,21 @@ def _base_is_last(owner: Class, init: FunctionDef, name: str) -> bool:
     if path not in owner.module.stored:
         return False
     upward = call_of_base(owner.module, init)
-    return upward is not None and _last_write(owner.module, init).get(path, upward.lineno) < upward.lineno
+    if upward is None:
+        return False
+    rows = [node.lineno for node in owner.module.binding.get(path, ()) if _method_around(owner, node) is init]
+    return max(rows, default=upward.lineno) < upward.lineno
 
 
-def _last_write(module: Module, function: FunctionDef) -> Mapping[str, int]:
-    """The last line at which a function writes each place."""
-    known = module.kept.get(("last writes", function))
-    if isinstance(known, dict):
-        return known
-    found: dict[str, int] = {}
-    for node in ast.walk(function):
-        for name in bound(node) if isinstance(node, ast.stmt) else ():
-            found[name] = max(getattr(node, "lineno", 0), found.get(name, 0))
-    module.kept["last writes", function] = found
-    return found
+def _method_around(cls: Class, node: ast.AST) -> FunctionDef | None:
+    """The method of a class that a node stands in."""
+    own, parents = methods(cls), cls.module.parents
+    each: ast.AST | None = node
+    while each is not None:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and own.get(each.name) is each:
+            return each
+        each = parents.get(each)
+    return None
 
 
 def function_of(frame: Frame) -> FunctionDef:
@@ -493,30 +494,38 @@ def _writing(world: World, cls: Class, name: str) -> frozenset[str]:
     known = world.workspace.answers.get(key)
     if not isinstance(known, frozenset):
         owners = [each for each in lineage(world, cls) if isinstance(each, Class)]
-        writing = {node.name for owner in owners for node in _writers(owner).get(name, ())}
-        every = ((owner.module, node) for owner in owners for node in methods(owner).values() if writing)
-        calling = {node.name: {_called(call) for call in own_calls(module, node)} for module, node in every}
+        writing = {node.name for owner in owners for node in _writers(owner, name)}
         more = writing
         while more:
-            more = {each for each, called in calling.items() if called & writing} - writing
+            more = {each for owner in owners for called in more for each in _calling(owner, called)} - writing
             writing |= more
         known = world.workspace.answers[key] = frozenset(writing)
     return known
 
 
-def _writers(cls: Class) -> Mapping[str, list[FunctionDef]]:
-    """For each attribute of the object the methods in the body of a class that write it."""
-    known = cls.module.kept.get(("writers", cls.node))
-    if isinstance(known, dict):
-        return known
-    found: dict[str, list[FunctionDef]] = {}
-    for node in methods(cls).values():
-        receiver = f"{_first(node)}."
-        for path in _last_write(cls.module, node) if node.args.args else ():
-            if path.startswith(receiver):
-                found.setdefault(path[len(receiver) :], []).append(node)
-    cls.module.kept["writers", cls.node] = found
-    return found
+def _writers(cls: Class, name: str) -> tuple[FunctionDef, ...]:
+    """The methods in the body of a class that write an attribute of the object."""
+    known = cls.module.kept.get(("writers", cls.node, name))
+    if not isinstance(known, tuple):
+        own = methods(cls)
+        found = {
+            around
+            for receiver in {_first(node) for node in own.values()}
+            for node in cls.module.binding.get(f"{receiver}.{name}", ())
+            if (around := _method_around(cls, node)) and _first(around) == receiver
+        }
+        known = cls.module.kept["writers", cls.node, name] = tuple(node for node in own.values() if node in found)
+    return known
+
+
+def _calling(cls: Class, name: str) -> Iterator[str]:
+    """The methods in the body of a class that call a method of the object by its name."""
+    for node in cls.module.loads.get(name, ()):
+        call = cls.module.parents.get(node)
+        if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node:
+            around = _method_around(cls, node)
+            if around is not None and dotted(node.value) == _first(around):
+                yield around.name
 
 
 def _called(call: ast.Call) -> str:
@@ -556,7 +565,7 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
     """What methods other than ``__init__`` assign to an attribute."""
     assert isinstance(built.what, Class)
     for owner in (each for each in lineage(world, built.what) if isinstance(each, Class)):
-        for node in _writers(owner).get(name, ()):
+        for node in _writers(owner, name):
             if node.name == "__init__":
                 continue
             path = f"{_first(node)}.{name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from trainlint.source import builtin, settings
@@ -38,30 +38,34 @@ def of_table(world: World, table: Entries) -> Entries | None:
     module = table.frame.module
     if module is None or not table.name or "." in table.name:
         return None
-    registrars = _registrars(module).get(table.name, ())
-    found = [pair for each in registrars for pair in _decorated(world, each, table.node, table.frame)]
+    found = [
+        pair for each in _registrars(module, table.name) for pair in _decorated(world, each, table.node, table.frame)
+    ]
     return replace(table, pairs=(*table.pairs, *found), whole=True, changed=frozenset()) if found else None
 
 
-def _registrars(module: Module) -> dict[str, list[str]]:
-    """The functions of a module that hand something back and write into a table, by the table's name."""
-    known = module.kept.get("registrars")
-    if isinstance(known, dict):
-        return known
-    found: dict[str, list[str]] = {}
-    module.kept["registrars"] = found
-    for node in (each for nodes in module.definitions.values() for each in nodes):
-        inside = list(ast.walk(node)) if isinstance(node, ast.FunctionDef) else []
-        if any(isinstance(each, ast.Return) and each.value for each in inside):
-            for name in _written(inside):
-                found.setdefault(name, []).append(node.name)
+def _registrars(module: Module, table: str) -> tuple[str, ...]:
+    """The functions of a module that hand something back and write into a table of this name."""
+    known = module.kept.get(("registrars", table))
+    if not isinstance(known, tuple):
+        stores = (store for store in module.filled.get(table, ()) if dotted(store.value) == table)
+        writing = {each: None for store in stores for each in _around(module, store)}
+        known = module.kept["registrars", table] = tuple(each.name for each in writing if _hands_back(each))
+    return known
+
+
+def _around(module: Module, node: ast.AST) -> list[ast.FunctionDef]:
+    """The functions that a node stands in, the outer ones first."""
+    found: list[ast.FunctionDef] = []
+    each = module.parents.get(node)
+    while each is not None:
+        found[:0] = [each] if isinstance(each, ast.FunctionDef) else []
+        each = module.parents.get(each)
     return found
 
 
-def _written(nodes: Iterable[ast.AST]) -> set[str]:
-    """The containers into which these nodes write an entry."""
-    stores = (each for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
-    return {name for each in stores if (name := dotted(each.value)) is not None}
+def _hands_back(function: ast.FunctionDef) -> bool:
+    return any(isinstance(each, ast.Return) and each.value for each in ast.walk(function))
 
 
 def of_object(world: World, registry: Built) -> Entries | None:

@@ -16,7 +16,7 @@ from trainlint.source.arithmetic import MOST_BITS, assumed_by
 from trainlint.source.binding import arguments
 from trainlint.source.data.datum import Broken, Datum, Foreign, Mapping, Scalar, Sequence
 from trainlint.source.data.formats import SUFFIXES, parse
-from trainlint.source.summary import ANY_KEY, Module, dotted
+from trainlint.source.summary import ANY_KEY, Module, dotted, summarize
 from trainlint.source.text import Fault
 from trainlint.source.things import (
     Arguments,
@@ -195,27 +195,8 @@ def frame_of(workspace: Workspace, path: str) -> Frame:
     raw = workspace.data(path)
     text = raw.decode(errors="replace") if isinstance(raw, bytes) else ""
     rows = tuple(text.splitlines()) or ("",)
-    nothing = ast.Module([], [])
-    module = Module(
-        os.path.basename(path),
-        os.path.basename(path),
-        path,
-        nothing,
-        rows,
-        {},
-        (),
-        {},
-        {},
-        {},
-        (),
-        (),
-        {},
-        {},
-        (),
-        frozenset(),
-        frozenset(),
-        {},
-    )
+    name = os.path.basename(path)
+    module = summarize(name, name, path, ast.Module([], []), rows)
     return Frame(module, number=workspace.number("data", path))
 
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from trainlint.source.journal import ALL, ROWS, TEXT
+from trainlint.source.pieces import (
+    AsyncFunction,
+    Function,
+    Kept,
+    Names,
+    Nodes,
+    Pieces,
+    Reader,
+    Table,
+    Values,
+    divided,
+    inside,
+)
 from trainlint.source.text import Fault, is_test
 from trainlint.span import Span
 from trainlint.value import Step
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Node = TypeVar("Node", bound=ast.AST)
+V = TypeVar("V")
 Scope = FunctionNode | ast.ClassDef | ast.Module
 
 LONGEST = 100
@@ -28,39 +43,156 @@ def _in_file(row: int) -> tuple[int | None, int]:
 class Module:
     """One file as the linker sees it: its tree, where each node hangs, what it imports, and what it mentions.
 
-    ``loads`` are the names and attributes that are read, by their last word; ``keys`` the subscripts with a constant.
-    ``stars`` are the modules that are imported whole, each with its line. ``changed`` are the containers that something
-    writes into, by their last word, and the keys that it may write. In a notebook, whose rows stand one cell after the
-    other, ``place`` tells cell and row from that, and ``faults`` are the cells that could not be read. ``name`` is what
-    its folder's imports call it, ``key`` tells it from the other files of that name.
+    What is read of it is noted by its ``pieces``. ``kept`` is what others worked out from it, ``by_node`` what a node
+    tells that whoever asks has at hand. In a notebook, whose rows stand one cell after the other, ``place`` tells cell
+    and row from that, and ``faults`` are the cells that could not be read. ``name`` is what its folder's imports call
+    it, ``key`` tells it from the other files of that name.
     """
 
     name: str
     key: str
     path: str
     tree: ast.Module
-    rows: tuple[str, ...]
-    parents: dict[ast.AST, ast.AST]
-    calls: tuple[ast.Call, ...]
-    loads: dict[str, list[ast.Name | ast.Attribute]]
-    keys: dict[object, list[ast.Subscript]]
-    definitions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]
-    comprehensions: tuple[ast.DictComp, ...]
-    walrus: tuple[ast.NamedExpr, ...]
-    imports: dict[str, str]
-    renamed: dict[str, str]
-    stars: tuple[tuple[str, int], ...]
-    stored: frozenset[str]
-    rebound: frozenset[str]
-    changed: Mapping[str, frozenset[object]]
-    kept: dict[object, object] = field(default_factory=dict)
+    survey: Survey
+    pieces: Pieces
     place: Callable[[int], tuple[int | None, int]] = _in_file
     faults: tuple[Fault, ...] = ()
+    by_node: dict[object, object] = field(default_factory=dict)
 
     @cached_property
-    def attributes(self) -> frozenset[str]:
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """What each node hangs from."""
+        return self.survey.parents
+
+    @cached_property
+    def kept(self) -> dict[object, object]:
+        reader = self.pieces.reader
+        return Kept(reader) if reader else {}
+
+    @cached_property
+    def loads(self) -> Mapping[str, Sequence[ast.Name | ast.Attribute]]:
+        """The names and attributes that are read, by their last word."""
+        return self._nodes("loads", self.survey.loads)
+
+    @cached_property
+    def keys(self) -> Mapping[object, Sequence[ast.Subscript]]:
+        """The subscripts with a constant."""
+        return self._nodes("keys", self.survey.keys)
+
+    @cached_property
+    def definitions(self) -> Mapping[str, Sequence[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+        """The functions and classes by name."""
+        return self._nodes("definitions", self.survey.definitions, is_one=True)
+
+    @cached_property
+    def derived(self) -> Mapping[str, Sequence[ast.ClassDef]]:
+        """The classes by the last word of each base."""
+        return self._nodes("derived", self.survey.derived)
+
+    @cached_property
+    def passing(self) -> Mapping[str, Sequence[ast.Call]]:
+        """The calls by the name of each argument that they pass by name."""
+        return self._nodes("passing", self.survey.passing)
+
+    @cached_property
+    def _few(self) -> Mapping[str, Sequence[ast.AST]]:
+        few = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
+        return self._nodes("few", few)
+
+    @property
+    def walrus(self) -> Sequence[ast.NamedExpr]:
+        """Where ``:=`` stands."""
+        return self._few["walrus"]  # type: ignore[return-value]
+
+    @property
+    def comprehensions(self) -> Sequence[ast.DictComp]:
+        """The comprehensions that make a dictionary."""
+        return self._few["comprehensions"]  # type: ignore[return-value]
+
+    @cached_property
+    def imports(self) -> Mapping[str, str]:
+        """What each imported name stands for."""
+        return self._values("imports", self.survey.imports, is_one=True)
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """The names that ``from ... import ... as`` changes, by the new one."""
+        return self._values("renamed", self.survey.renamed, is_one=True)
+
+    @cached_property
+    def changed(self) -> Mapping[str, frozenset[object]]:
+        """The containers that something writes into, by their last word, and the keys that it may write."""
+        return self._values("changed", self.survey.changed)
+
+    @cached_property
+    def stored(self) -> Set[str]:
+        """The places that any statement binds."""
+        return self._names("stored", frozenset(self.survey.binding))
+
+    @cached_property
+    def binding(self) -> Mapping[str, Sequence[ast.stmt]]:
+        """The statements that bind each place."""
+        return self._nodes("binding", self.survey.binding)
+
+    @cached_property
+    def filled(self) -> Mapping[str, Sequence[ast.Subscript]]:
+        """The entries that something is stored in, by the last word of the container."""
+        return self._nodes("filled", self.survey.filled)
+
+    @cached_property
+    def rebound(self) -> Set[str]:
+        """The names that ``global`` and ``nonlocal`` name."""
+        return self._names("rebound", frozenset(self.survey.rebound), is_one=True)
+
+    @property
+    def stars(self) -> Sequence[tuple[str, int]]:
+        """The modules that are imported whole, each with its line."""
+        return self.survey.stars
+
+    @property
+    def calls(self) -> Sequence[ast.Call]:
+        """All calls, in their order."""
+        self.pieces.note(ALL)
+        return self._calls
+
+    @cached_property
+    def _calls(self) -> tuple[ast.Call, ...]:
+        order: Callable[[ast.Call], tuple[int, int, int]] = lambda call: (  # noqa: E731
+            call.lineno, call.col_offset, -(call.end_col_offset or 0)
+        )  # fmt: skip
+        return tuple(sorted(self.survey.calls, key=order))
+
+    @property
+    def rows(self) -> Sequence[str]:
+        """Its lines, with all that stands on them."""
+        self.pieces.note(TEXT)
+        return self.pieces.rows
+
+    def _nodes(self, what: str, table: Mapping[Any, Sequence[Node]], **options: bool) -> Mapping[Any, Sequence[Node]]:
+        return Nodes(what, table, self.pieces, **options) if self.pieces.reader else table
+
+    def _values(self, what: str, table: Mapping[str, V], **options: bool) -> Mapping[str, V]:
+        return Values(what, table, self.pieces, **options) if self.pieces.reader else table
+
+    def _names(self, what: str, names: frozenset[str], **options: bool) -> Set[str]:
+        return Names(what, names, self.pieces, **options) if self.pieces.reader else names
+
+    def answer(self, what: str, word: str) -> tuple[str, ...]:
+        """What is noted of a question, for others to be told from it."""
+        tables: dict[str, Mapping[Any, Any] | Set[str]] = {
+            "loads": self.loads, "keys": self.keys, "definitions": self.definitions, "few": self._few,
+            "derived": self.derived, "passing": self.passing, "binding": self.binding, "filled": self.filled,
+            "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
+            "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
+        }  # fmt: skip
+        table = tables.get(what)
+        return table.answer(word) if isinstance(table, Table) else self.pieces.answer(what, word)
+
+    @cached_property
+    def attributes(self) -> Set[str]:
         """The attributes that any statement of the file writes, by their last word."""
-        return frozenset(name.rpartition(".")[2] for name in self.stored if "." in name)
+        names = frozenset(name.rpartition(".")[2] for name in self.survey.binding if "." in name)
+        return self._names("attributes", names)
 
     @property
     def is_test(self) -> bool:
@@ -82,18 +214,29 @@ class Module:
 
     def line(self, node: ast.expr | ast.stmt) -> str:
         """Where a node starts, in words."""
+        self.pieces.note(ROWS)
         cell, row = self.place(node.lineno)
         return f"line {row} of cell {cell}" if cell else f"line {row}"
 
-    @cached_property
+    @property
     def text(self) -> str:
         """What its rows say, for words to be looked for."""
-        return "\n".join(self.rows)
+        self.pieces.note(TEXT)
+        return self._text
 
     @cached_property
+    def _text(self) -> str:
+        return "\n".join(self.pieces.rows)
+
+    @property
     def data(self) -> bytes:
         """The same as bytes, as they are sifted."""
-        return self.text.encode(errors="replace")
+        self.pieces.note(TEXT)
+        return self._data
+
+    @cached_property
+    def _data(self) -> bytes:
+        return self._text.encode(errors="replace")
 
     @cached_property
     def _by_kind(self) -> dict[type[ast.AST], list[ast.AST]]:
@@ -104,17 +247,18 @@ class Module:
 
     def of_kind(self, kind: type[Node]) -> Sequence[Node]:
         """All nodes of exactly this type, in their order."""
+        self.pieces.note(ALL)
         return self._by_kind.get(kind, ())  # type: ignore[return-value]
 
     @cached_property
-    def aliases(self) -> dict[str, list[str]]:
+    def aliases(self) -> Mapping[str, list[str]]:
         """For the last word of what is imported the other names that it has here."""
         found: dict[str, list[str]] = {}
-        for name, full in self.imports.items():
+        for name, full in self.survey.imports.items():
             last = full.rpartition(".")[2]
             if last != name:
                 found.setdefault(last, []).append(name)
-        return found
+        return self._values("aliases", found, is_one=True)
 
     def step(self, node: ast.expr | ast.stmt | ast.alias | ast.arg) -> Step:
         """What the code says at a node, on one line."""
@@ -123,7 +267,7 @@ class Module:
         head = _head(node)
         if head is not None:
             last = head.end_lineno or last
-        lines = [self.rows[row - 1] for row in range(first, last + 1)]
+        lines = list(self.pieces.rows[first - 1 : last])
         if head is not None:
             end_column = self.span(head).end_column - 1
             lines[-1] = lines[-1][:end_column] + lines[-1][end_column:].partition(":")[0].rstrip() + ":"
@@ -140,13 +284,13 @@ class Module:
             if node is self.tree:
                 return self.tree
             match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if child in node.body:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if child in inside(node):
                     return node
                 case ast.Lambda() if child is node.body:
                     return node
 
     def _column(self, row: int, offset: int) -> int:
-        line = self.rows[row - 1] if row <= len(self.rows) else ""
+        line = self.pieces.rows[row - 1] if row <= len(self.pieces.rows) else ""
         return offset + 1 if line.isascii() else len(line.encode()[:offset].decode(errors="replace")) + 1
 
 
@@ -163,7 +307,7 @@ ANY_KEY = "any key"
 
 
 @dataclass
-class _Survey:
+class Survey:
     """What one walk over a tree finds."""
 
     package: str
@@ -172,14 +316,17 @@ class _Survey:
     loads: dict[str, list[ast.Name | ast.Attribute]] = field(default_factory=dict)
     keys: dict[object, list[ast.Subscript]] = field(default_factory=dict)
     definitions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]] = field(default_factory=dict)
+    derived: dict[str, list[ast.ClassDef]] = field(default_factory=dict)
+    passing: dict[str, list[ast.Call]] = field(default_factory=dict)
     comprehensions: list[ast.DictComp] = field(default_factory=list)
     walrus: list[ast.NamedExpr] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     stars: list[tuple[str, int]] = field(default_factory=list)
-    stored: set[str] = field(default_factory=set)
+    binding: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    filled: dict[str, list[ast.Subscript]] = field(default_factory=dict)
     rebound: set[str] = field(default_factory=set)
-    changed: dict[str, set[object]] = field(default_factory=dict)
+    changed: dict[str, frozenset[object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.notes: dict[type[ast.AST], Callable[[Any], None]] = {
@@ -187,9 +334,8 @@ class _Survey:
             ast.Attribute: self._attribute,
             ast.Call: self._call,
             ast.Subscript: self._subscript,
-            ast.FunctionDef: self._definition,
-            ast.AsyncFunctionDef: self._definition,
-            ast.ClassDef: self._definition,
+            **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, Function, AsyncFunction), self._definition),
+            ast.ClassDef: self._class,
             ast.DictComp: self.comprehensions.append,
             ast.NamedExpr: self.walrus.append,
             ast.Global: self._global,
@@ -214,6 +360,11 @@ class _Survey:
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         self.definitions.setdefault(node.name, []).append(node)
 
+    def _class(self, node: ast.ClassDef) -> None:
+        self._definition(node)
+        for word in {last(base): None for base in node.bases}:
+            self.derived.setdefault(word, []).append(node)
+
     def _global(self, node: ast.Global | ast.Nonlocal) -> None:
         self.rebound.update(node.names)
 
@@ -222,28 +373,35 @@ class _Survey:
             self.imports.setdefault(*_plain(alias))
 
     def _bind(self, node: ast.stmt) -> None:
-        self.stored |= bound(node)
+        for place in bound(node):
+            self.binding.setdefault(place, []).append(node)
 
     def _express(self, node: ast.Expr) -> None:
         if type(node.value) is ast.Call:
-            self.stored |= bound(node)
+            self._bind(node)
 
     def _augment(self, node: ast.AugAssign) -> None:
-        self.stored |= bound(node)
+        self._bind(node)
         self._change(node.target, ANY_KEY)
 
     def _call(self, node: ast.Call) -> None:
         self.calls.append(node)
+        for keyword in node.keywords:
+            if keyword.arg:
+                self.passing.setdefault(keyword.arg, []).append(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
             self._change(node.func.value, *written_keys(node.func.attr, node))
 
     def _change(self, container: ast.expr, *keys: object) -> None:
         """Note a write: into a container inside a container, it changes the outer one's entry."""
-        self.changed.setdefault(last(container), set()).update(outermost(container, keys)[1])
+        word = last(container)
+        if word:
+            self.changed[word] = self.changed.get(word, frozenset()).union(outermost(container, keys)[1])
 
     def _subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.ctx, ast.Store):
             self._change(node)
+            self.filled.setdefault(last(node.value), []).append(node)
         elif isinstance(node.ctx, ast.Del):
             self._change(node.value)
         elif isinstance(node.slice, ast.Constant):
@@ -260,9 +418,12 @@ class _Survey:
                     self.renamed[alias.asname] = alias.name
 
 
-def summarize(name: str, key: str, path: str, tree: ast.Module, rows: tuple[str, ...]) -> Module:
-    """Everything about one file that its text alone tells."""
-    survey = _Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
+def summarize(
+    name: str, key: str, path: str, tree: ast.Module, rows: tuple[str, ...], reader: Reader | None = None
+) -> Module:
+    """Everything about one file that its text alone tells; what is read of it is noted, if there is a reader."""
+    pieces = divided(path, tree, rows, reader) if reader else Pieces(path, rows)
+    survey = Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
     parents, notes = survey.parents, survey.notes
     stack: list[ast.AST] = [tree]
     # Plain dictionaries and exact types: this loop meets every node of every file that is read.
@@ -282,13 +443,7 @@ def summarize(name: str, key: str, path: str, tree: ast.Module, rows: tuple[str,
         note = notes.get(type(node))
         if note:
             note(node)
-    calls = sorted(survey.calls, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0)))
-    return Module(
-        name, key, path, tree, rows, parents, tuple(calls), survey.loads, survey.keys, survey.definitions,
-        tuple(survey.comprehensions), tuple(survey.walrus), survey.imports, survey.renamed, tuple(survey.stars),
-        frozenset(survey.stored), frozenset(survey.rebound),
-        {word: frozenset(keys) for word, keys in survey.changed.items() if word},
-    )  # fmt: skip
+    return Module(name, key, path, tree, survey, pieces)
 
 
 def updated(call: ast.Call) -> dict[str, ast.expr]:

@@ -8,15 +8,17 @@ there is something to judge: of a run that only looks up what was kept, it would
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from trainlint.facts import Fact
-from trainlint.source.journal import Query
+from trainlint.source.journal import HEAD, Kind, Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainlint.source.link import Chosen, Judged, Place
+    from trainlint.source.moving import Move
+    from trainlint.source.pieces import Layout
     from trainlint.source.workspace import Workspace
 
 FEW_QUESTIONS = 4096
@@ -57,24 +59,31 @@ class Unit:
     ``open`` names the linkers whose choice is not known.
     """
 
-    alone: Verdict
+    alone: Verdict | None = None
     choices: dict[str, Choice] = field(default_factory=dict)
     open: frozenset[str] = field(default_factory=lambda: frozenset(_doings()))
 
     def forget(self, changed: Notes) -> None:
-        """Let go of what rests on any of these."""
-        for doing, choice in list(self.choices.items()):
+        """Let go of what rests on any of these; what is said of a place holds, whoever chose it."""
+        for doing, choice in self.choices.items():
             if not changed.isdisjoint(choice.verdict.notes):
-                del self.choices[doing]
                 self.open |= {doing}
-            else:
-                gone = [place for place, verdict in choice.said.items() if not changed.isdisjoint(verdict.notes)]
-                for place in gone:
-                    del choice.said[place]
+            gone = [place for place, verdict in choice.said.items() if not changed.isdisjoint(verdict.notes)]
+            for place in gone:
+                del choice.said[place]
+
+    def move(self, move: Move, heads: Notes) -> None:
+        """Let what is said speak of other rows; ``heads`` are the heads of the files in which something has moved."""
+        self.alone = self.alone and _moved(self.alone, move, heads)
+        for choice in self.choices.values():
+            if not heads.isdisjoint(choice.verdict.notes):
+                choice.places = move.of(choice.places)
+            if any(not heads.isdisjoint(verdict.notes) for verdict in choice.said.values()):
+                choice.said = {move.of(place): _moved(each, move, heads) for place, each in choice.said.items()}
 
     def verdicts(self) -> Iterator[Verdict]:
         """All that is known."""
-        yield self.alone
+        yield from (self.alone,) if self.alone else ()
         for choice in self.choices.values():
             yield choice.verdict
             yield from choice.said.values()
@@ -96,17 +105,30 @@ class Verdicts:
     def change(self, files: Sequence[str], changed: Collection[str]) -> None:
         """The project has these files now, and the changed ones may hold something else."""
         before = set(self.workspace.files)
-        self.workspace, notes = self.workspace.after(files, changed)
+        self.workspace, change = self.workspace.after(files, changed)
         # A package that comes or goes gives every module below it another name.
         if any(os.path.basename(path) == "__init__.py" for path in before ^ set(files)):
             self.units = {}
         for path, unit in list(self.units.items()):
-            if path in notes or path not in self.workspace.known:
+            if path not in self.workspace.known:
                 del self.units[path]
-            else:
-                unit.forget(notes)
+                continue
+            unit.forget(change.notes)
+            if path in change.notes:
+                unit.alone, unit.open = None, frozenset(_doings())
+        if change.moved:
+            self._move(change.moved)
         if self.workspace.questions > self._most:
             self._trim()
+
+    def _move(self, moved: Mapping[str, tuple[Layout, Layout]]) -> None:
+        """Let the verdicts that are left speak of the rows in which their evidence stands now."""
+        from trainlint.source.moving import Move
+
+        move = Move(moved)
+        heads = frozenset(Query(Kind.PIECE, (HEAD, "", path)) for path in moved)
+        for unit in self.units.values():
+            unit.move(move, heads)
 
     def _trim(self) -> None:
         """Forget the queries that no verdict rests on: every edit leaves some behind."""
@@ -119,6 +141,7 @@ class Verdicts:
         done: set[Place] = set()
         for path in files:
             unit = self._judged(path, done)
+            assert unit.alone is not None, "it was completed"
             yield unit.alone
             for choice in unit.choices.values():
                 yield choice.verdict
@@ -140,32 +163,54 @@ class Verdicts:
         """What is known of a file, with what is wanting."""
         from trainlint.source.link import choices, judged_alone
 
-        unit = unit or Unit(self._verdict(judged_alone(self.workspace, path)))
-        for chosen in choices(self.workspace, path, unit.wanting(done)):
-            self._choose(unit, path, chosen, done)
+        unit = unit or Unit()
+        unit.alone = unit.alone or self._verdict(judged_alone(self.workspace, path))
+        wanting = unit.wanting(done)
+        known = {doing: choice for doing, choice in unit.choices.items() if doing not in wanting}
+        for chosen in choices(self.workspace, path, wanting):
+            choice = self._chosen(unit, path, chosen, done)
+            if choice.places or choice.verdict.notes or choice.verdict.given:
+                known[chosen.linker.doing] = choice
+        unit.choices = {doing: known[doing] for doing in _doings() if doing in known}
         unit.open = frozenset()
-        unit.choices = {doing: unit.choices[doing] for doing in _doings() if doing in unit.choices}
         return unit
 
-    def _choose(self, unit: Unit, path: str, chosen: Chosen, done: Collection[Place]) -> None:
-        """What is said of the places that one linker looks at."""
+    def _chosen(self, unit: Unit, path: str, chosen: Chosen, done: Collection[Place]) -> Choice:
+        """The places that one linker looks at, and what is said of each."""
         from trainlint.source.link import Judged, judged
 
         before = unit.choices.get(chosen.linker.doing)
-        verdict = self._verdict(Judged(path, None, (), chosen.stretch)) if before is None else before.verdict
-        if not chosen.sites and verdict.notes == {path} and not verdict.given:
-            return
-        choice = Choice(tuple(chosen.sites), verdict, before.said if before else {})
+        holds = before is not None and chosen.linker.doing not in unit.open
+        verdict = before.verdict if before and holds else self._choice(Judged(path, None, (), chosen.stretch))
+        choice = Choice(tuple(chosen.sites), verdict)
         for place, site in chosen.sites.items():
-            if place not in choice.said and place not in done:
-                choice.said[place] = self._verdict(judged(self.workspace, chosen.linker, site))
-        unit.choices[chosen.linker.doing] = choice
+            said = before.said.get(place) if before else None
+            if said or place not in done:
+                choice.said[place] = said or self._verdict(judged(self.workspace, chosen.linker, site))
+        return choice
+
+    def _choice(self, judged: Judged) -> Verdict:
+        """What a choice of places rests on, the file itself aside: when that changes, all choose again."""
+        verdict = self._verdict(judged)
+        return replace(verdict, notes=frozenset(note for note in verdict.notes if _file(note) != judged.path))
 
     def _verdict(self, judged: Judged) -> Verdict:
         from trainlint.source.link import rests_on
 
         rests = rests_on(self.workspace, judged)
+        # What a piece holds can only be told as long as the file is as it was.
+        for query in rests.queries:
+            self.workspace.answer(query)
         return Verdict(judged.facts, rests.files | rests.queries, rests.given)
+
+
+def _file(note: str | Query) -> str:
+    """The file that a note is about; none of a question to the project."""
+    return note if isinstance(note, str) else note.words[-1] if note.kind is Kind.PIECE else ""
+
+
+def _moved(verdict: Verdict, move: Move, heads: Notes) -> Verdict:
+    return verdict if heads.isdisjoint(verdict.notes) else replace(verdict, facts=move.of(verdict.facts))
 
 
 def _doings() -> tuple[str, ...]:

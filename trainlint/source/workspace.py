@@ -6,11 +6,12 @@ import hashlib
 import os.path
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from trainlint.source import search
-from trainlint.source.journal import Answers, AskedFor, Dependencies, File, Journal, Kind, Query
+from trainlint.source.journal import HEAD, Answers, AskedFor, Dependencies, File, Journal, Kind, Query
 from trainlint.source.notebook import Notebook, opened, parsed
+from trainlint.source.pieces import Layout, Reader
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
 from trainlint.source.summary import Module, absolute, summarize
@@ -36,8 +37,18 @@ LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.
 
 KINDS = {kind.value: kind for kind in Kind}
 
-Tables = tuple[list[tuple[str, tuple[str, ...], tuple[str, ...]]], search.Tables]
-"""Queries with their answers, and what is known of the words in them, as plain data."""
+Tables = tuple[list[tuple[str, tuple[str, ...], tuple[str, ...]]], search.Tables, dict[str, Layout]]
+"""Queries with their answers, what is known of their words, and where the pieces of files stand, as plain data."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became another since a look: files, by their paths, and queries; and the layouts of files whose pieces stand
+    in other rows now, before and after.
+    """
+
+    notes: frozenset[str | Query]
+    moved: Mapping[str, tuple[Layout, Layout]]
 
 
 class Workspace:
@@ -59,34 +70,55 @@ class Workspace:
         self._stars: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._asking: dict[str, list[Query]] = {}
+        self._about: dict[str, list[Query]] = {}
+        self._layouts: dict[str, Layout] = {}
         self._search = Search(files, self._text)
         self.journal = Journal()
+        self._reader = Reader(self.journal)
         self.asked_for = AskedFor(self.journal)
         self.answers = Answers(self.journal)
         self.recall = Recall()
 
-    def after(self, files: Sequence[str], changed: Iterable[str]) -> tuple[Workspace, frozenset[str | Query]]:
+    def after(self, files: Sequence[str], changed: Iterable[str]) -> tuple[Workspace, Change]:
         """The same project with these files, of which the changed ones may hold something else, to go on with.
 
-        Beside it stands what is another now: files, by their paths, and queries. What was evaluated is not taken over.
+        Beside it stands what is another now. What was evaluated is not taken over.
         """
         later = Workspace(self.root, files, self.search, self.values, self._read)
         later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
         later._answered, later._asking, later._search = self._answered, self._asking, self._search
-        later._search.text = later._text
+        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
+        later._search.text, later._reader.journal = later._text, later.journal
         moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
-            # Every module below a package that comes or goes has another name.
-            later._modules = {}
+            later._rename()
         suspected = sorted({*changed, *moved})
+        before = {path: self.layout(path) for path in suspected}
         renewed = ((path, self._renewed(path, later)) for path in suspected)
         texts = {path: each for path, each in renewed if each is not None}
-        asked = {each for path, (before, now) in texts.items() for each in later._search.change(path, before, now)}
+        asked = {each for path, (was, now) in texts.items() for each in later._search.change(path, was, now)}
         for path in moved - later.known:
             later._search.remove(path)
         suspects = {query for word in asked for query in later._asking.get(word, ())}
+        suspects.update(query for path in texts for query in later._about.get(path, ()))
         suspects.update(later._suspects(texts, is_moved=bool(moved)))
-        return later, frozenset((*texts, *filter(later._is_answered_anew, suspects)))
+        notes = frozenset((*texts, *filter(later._is_answered_anew, suspects)))
+        layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
+        return later, Change(notes, {path: both for path, both in layouts.items() if both[0] != both[1]})
+
+    def _rename(self) -> None:
+        """Forget what the name of a module decides: each below a package that comes or goes has another one."""
+        self._modules, self._layouts = {}, {}
+        for query in [query for queries in self._about.values() for query in queries]:
+            del self._answered[query]
+        self._about = {}
+
+    def layout(self, path: str) -> Layout:
+        """Where the pieces of a file stand; none of a file that was not read or has no pieces."""
+        module = self._modules.get(path)
+        if isinstance(module, Module):
+            self._layouts[path] = module.pieces.layout
+        return self._layouts.get(path, ())
 
     def _renewed(self, path: str, later: Workspace) -> tuple[bytes | None, bytes] | None:
         """What there was to search in a file, if that is known, and what there is, all else about it forgotten.
@@ -101,6 +133,7 @@ class Workspace:
         if moves and path in later.known:
             later._search.add(path)
         self._modules.pop(path, None)
+        self._layouts.pop(path, None)
         searched = held if path in self.known else b""
         before = b"" if isinstance(searched, Fault) else searched
         return before, later._text(path) if path in later.known else b""
@@ -125,7 +158,7 @@ class Workspace:
 
     def trim(self, queries: Collection[Query]) -> None:
         """Forget all queries but these."""
-        answered, self._answered, self._asking = self._answered, {}, {}
+        answered, self._answered, self._asking, self._about = self._answered, {}, {}, {}
         for query in answered.keys() & queries:
             self._keep(query, answered[query])
         self._search.trim(self._asking)
@@ -133,12 +166,14 @@ class Workspace:
     def tables(self) -> Tables:
         """All queries and their answers, to be adopted by another workspace of the same files."""
         answered = [(query.kind.value, query.words, answer) for query, answer in self._answered.items()]
-        return answered, self._search.tables()
+        layouts = {path: layout for path in {*self._modules, *self._layouts} if (layout := self.layout(path))}
+        return answered, self._search.tables(), layouts
 
     def adopt(self, tables: Tables) -> None:
         """Take over the answers of another workspace."""
-        answered, searched = tables
+        answered, searched, layouts = tables
         self._search.adopt(searched)
+        self._layouts.update(layouts)
         for kind, words, answer in answered:
             self._keep(Query(KINDS[kind], words), answer)
 
@@ -146,6 +181,8 @@ class Workspace:
         if query not in self._answered:
             for word in query.words[: WORDS_OF.get(query.kind, 0)]:
                 self._asking.setdefault(word, []).append(query)
+            if query.kind is Kind.PIECE:
+                self._about.setdefault(query.words[-1], []).append(query)
         self._answered[query] = answer
         return answer
 
@@ -184,8 +221,13 @@ class Workspace:
         return notebook.data
 
     def module(self, path: str) -> Module | Fault:
-        self.journal.note(File(path))
-        return self._module(path)
+        """A file as a module, its head read; of one without pieces all is read."""
+        module = self._module(path)
+        if isinstance(module, Module) and module.pieces.reader:
+            module.pieces.note(HEAD)
+        else:
+            self.journal.note(File(path))
+        return module
 
     def _module(self, path: str) -> Module | Fault:
         if path not in self._modules:
@@ -202,7 +244,9 @@ class Workspace:
             module = summarize(self._name(path), self._key(path), path, tree, notebook.rows)
             return replace(module, place=notebook.place, faults=faults)
         read = parse(data, path)
-        return read if isinstance(read, Fault) else summarize(self._name(path), self._key(path), path, read, rows(data))
+        if isinstance(read, Fault):
+            return read
+        return summarize(self._name(path), self._key(path), path, read, rows(data), self._reader)
 
     def mentions(self, word: str, near: str) -> tuple[Module, ...]:
         """The modules whose text holds a word, in the order of the files.
@@ -224,6 +268,8 @@ class Workspace:
         return self._keep(query, tuple(self._found_for(query))) if known is None else known
 
     def _found_for(self, query: Query) -> Iterable[str]:
+        if query.kind is Kind.PIECE:
+            return self._piece(*query.words)
         first, second = query.words
         match query.kind:
             case Kind.MENTIONS:
@@ -244,6 +290,10 @@ class Workspace:
                 return self._called(first)
             case Kind.MATCHES:
                 return self._search.matching(first)
+
+    def _piece(self, what: str, word: str, path: str) -> tuple[str, ...]:
+        module = self._module(path)
+        return module.answer(what, word) if isinstance(module, Module) else ("", module.reason)
 
     def _modules_of(self, paths: Iterable[str]) -> Iterator[Module]:
         for path in paths:
