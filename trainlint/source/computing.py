@@ -132,7 +132,7 @@ def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
 
 
 def _opening(world: World, module: Module, word: str) -> Unknown | None:
-    for name in [name for name in module.loads if name.endswith(word)]:
+    for name in module.ending(word):
         for node in module.loads[name]:
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:

@@ -28,9 +28,9 @@ class Kind(Enum):
     PIECE = "piece"
 
 
-HEAD, BODY, ALL, TEXT, ROWS = "head", "body", "all", "text", "rows"
-"""What a file is asked for: its head, one body, both with all bodies, its text with all comments, and the rows in which
-the pieces stand.
+HEAD, BODY, ALL, TEXT, SAYS, ROWS = "head", "body", "all", "text", "says", "rows"
+"""What a file is asked for: its head, one body, both with all bodies, its text with all comments, whether a pattern is
+found there, and the rows in which the pieces stand. Other questions name the table of words that they are put to.
 """
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from trainlint.source.journal import ALL, BODY, ROWS, TEXT, Journal, Kind, Query
+from trainlint.source.journal import ALL, BODY, ROWS, SAYS, TEXT, Journal, Kind, Query
 from trainlint.source.text import column
 
 T = TypeVar("T")
@@ -130,6 +131,9 @@ class Pieces:
         """What tells the head, a body, the text or the rows from any other."""
         if what == ROWS:
             return (_digest(repr(self.layout)),)
+        if what == SAYS:
+            flags, _, pattern = word.partition(" ")
+            return ("",) if re.search(pattern, "\n".join(self.rows), int(flags)) else ()
         if what == TEXT:
             return (_digest("\n".join(self.rows)),)
         wanted = (each for each in self.stretches if what == ALL or each.name == word)

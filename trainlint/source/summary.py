@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from trainlint.source.journal import ALL, ROWS, TEXT
+from trainlint.source.journal import ALL, ROWS, SAYS, TEXT
 from trainlint.source.pieces import (
     AsyncFunction,
     Function,
@@ -168,6 +169,16 @@ class Module:
         self.pieces.note(TEXT)
         return self.pieces.rows
 
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern is found in its text."""
+        self.pieces.note(SAYS, f"{pattern.flags} {pattern.pattern}")
+        return pattern.search(self._text) is not None
+
+    def ending(self, word: str) -> Sequence[str]:
+        """What is read under a name that ends so."""
+        self.pieces.note("ending", word)
+        return [name for name in self.survey.loads if name.endswith(word)]
+
     def _nodes(self, what: str, table: Mapping[Any, Sequence[Node]], **options: bool) -> Mapping[Any, Sequence[Node]]:
         return Nodes(what, table, self.pieces, **options) if self.pieces.reader else table
 
@@ -185,6 +196,8 @@ class Module:
             "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
             "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
         }  # fmt: skip
+        if what == "ending":
+            return tuple(self.ending(word))
         table = tables.get(what)
         return table.answer(word) if isinstance(table, Table) else self.pieces.answer(what, word)
 

@@ -17,7 +17,7 @@ from trainlint.knowledge.precision import DTYPE_KEYWORDS, QUANTISING
 from trainlint.source import objects
 from trainlint.source.linkers.precision import optimizers, trainers
 from trainlint.source.linkers.precision.surroundings import surroundings
-from trainlint.source.linkers.site import Site, standing
+from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.parameters import trained
 from trainlint.source.requirements import Declared, declared
 from trainlint.source.storage import weights
@@ -57,14 +57,14 @@ def _may_load(world: World, module: Module) -> bool:
     """Whether a file loads a model without saying in which format, for all that its words say."""
     known = module.kept.get("may load")
     if not isinstance(known, bool):
+        named = (node for node in module.loads.get("from_pretrained", ()) if isinstance(node, ast.Attribute))
         open_ones = any(
-            last(call.func) == "from_pretrained"
-            and isinstance(call.func, ast.Attribute)
-            and not NO_MODEL.search(last(call.func.value))
+            not NO_MODEL.search(last(node.value))
             and not any(keyword.arg in (None, *QUANTISING) for keyword in call.keywords)
-            for call in module.calls
+            for node in named
+            if (call := call_of(module, node)) is not None
         )
-        known = open_ones and not module.is_test and not PARTLY.search(module.text)
+        known = open_ones and not module.is_test and not module.says(PARTLY)
         version = declared(world.workspace, "transformers", module.path) if known else None
         auto = any(each.value == "auto" for each in _texts(module)) if known else False
         known = module.kept["may load"] = known and (auto or version is None or version.may_be(FIFTH))
@@ -73,10 +73,11 @@ def _may_load(world: World, module: Module) -> bool:
 
 def _texts(module: Module) -> Iterator[ast.Constant]:
     """What files say in quotes as an argument called dtype."""
-    for call in module.calls:
-        for keyword in call.keywords:
-            if keyword.arg in DTYPE_KEYWORDS and isinstance(keyword.value, ast.Constant):
-                yield keyword.value
+    for word in DTYPE_KEYWORDS:
+        for call in module.passing.get(word, ()):
+            given = next(keyword.value for keyword in call.keywords if keyword.arg == word)
+            if isinstance(given, ast.Constant):
+                yield given
 
 
 def facts(world: World, site: Site) -> Iterator[LoadedModel]:
@@ -156,7 +157,7 @@ def _is_of_library(world: World, cls: Class) -> bool:
 def _is_kept_apart(world: World, site: Site, load: Load, model: Thing, frame: Frame) -> bool:
     """Whether the weights are not trained in whole as they were loaded: a cast, an adapter, a copy in float32."""
     files = {site.module, load.module}
-    if any(PARTLY.search(module.text) for module in files):
+    if any(module.says(PARTLY) for module in files):
         return True
     if any(keyword.arg == "peft_config" for keyword in site.call.keywords):
         return True

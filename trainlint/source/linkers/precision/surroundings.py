@@ -21,6 +21,7 @@ WRAPPERS = re.compile(
 """Names of classes and lists that keep a float32 copy beside 16-bit weights."""
 
 ACCELERATE = "unless a DeepSpeed or FSDP config that accelerate is started with keeps a float32 copy"
+SPEAKS_OF_DEEPSPEED = re.compile("deepspeed", re.IGNORECASE)
 DEEPSPEED = Unknown("a DeepSpeed config, which keeps a float32 copy, may be named when it runs", "deepspeed=")
 DEEPEST = 6
 
@@ -67,7 +68,7 @@ def _modules(world: World, site: Site, frame: Frame) -> Iterator[Module]:
 def _speaks_of_deepspeed(module: Module) -> bool:
     known = module.kept.get("speaks of DeepSpeed")
     if not isinstance(known, bool):
-        known = module.kept["speaks of DeepSpeed"] = "deepspeed" in module.text.lower()
+        known = module.kept["speaks of DeepSpeed"] = module.says(SPEAKS_OF_DEEPSPEED)
     return known
 
 
