@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from trainlint.source.journal import ALL, BODY, ROWS, SAYS, TEXT, Journal, Kind, Query
@@ -299,8 +300,12 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
         """The pieces that the nodes of a word stand in."""
         if not spelled:
             return tuple(f"{word} {self._names(word)}" for word in self._table)
-        found = (word for word in self._table if _spelled(word) == spelled)
-        return tuple(self._names(spelled if spelled in self._table else next(found, None)))
+        return tuple(self._names(self._spelling.get(spelled)))
+
+    @cached_property
+    def _spelling(self) -> dict[str, object]:
+        """The words by how they are spelled in a query."""
+        return {_spelled(word): word for word in self._table}
 
 
 class Names(Table[frozenset[str]], Set[str]):

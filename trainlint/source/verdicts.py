@@ -191,17 +191,19 @@ class Verdicts:
 
     def _choice(self, judged: Judged) -> Verdict:
         """What a choice of places rests on, the file itself aside: when that changes, all choose again."""
-        verdict = self._verdict(judged)
-        return replace(verdict, notes=frozenset(note for note in verdict.notes if _file(note) != judged.path))
+        return self._verdict(judged, aside=judged.path)
 
-    def _verdict(self, judged: Judged) -> Verdict:
+    def _verdict(self, judged: Judged, aside: str = "") -> Verdict:
+        """What was said, with all that it rests on, one file aside."""
         from trainlint.source.link import rests_on
 
         rests = rests_on(self.workspace, judged)
+        notes = frozenset(note for note in rests.files | rests.queries if not aside or _file(note) != aside)
         # What a piece holds can only be told as long as the file is as it was.
-        for query in rests.queries:
-            self.workspace.answer(query)
-        return Verdict(judged.facts, rests.files | rests.queries, rests.given)
+        for note in notes:
+            if isinstance(note, Query):
+                self.workspace.answer(note)
+        return Verdict(judged.facts, notes, rests.given)
 
 
 def _file(note: str | Query) -> str:
