@@ -71,6 +71,11 @@ class _Writer:
             known = self._known[id(value)] = value, self._place(self._row(value))
         return known[1]
 
+    def _part(self, value: object) -> int:
+        """The place of a value, atoms included."""
+        place: int = (self._place((ATOM, value)) if type(value) in ATOMS else self.put(value))[0]
+        return place
+
     def _place(self, row: tuple[Any, ...]) -> tuple[int]:
         # 1, 1.0 and True are equal to Python.
         key = (row, tuple(map(type, row)))
@@ -90,7 +95,7 @@ class _Writer:
                 return (LIST, *map(put, value))
             case frozenset():
                 # Of a set only places are kept: it is what there is most of.
-                return (SET, *(self._place(self._row(each))[0] for each in sorted(value, key=repr)))
+                return (SET, *map(self._part, value))
             case Mapping():
                 return (TABLE, *(put(each) for pair in value.items() for each in pair))
         if type(value) in ATOMS:

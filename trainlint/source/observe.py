@@ -205,9 +205,10 @@ class Observer:
 
         self._sifted = dict(sifted)
         if known is not None:
-            self._verdicts = Verdicts(_workspace(replace(self.project, files=tuple(files)), self._read))
+            workspace = _workspace(replace(self.project, files=tuple(files)), self._read)
+            workspace.adopt(known[1])
+            self._verdicts = Verdicts(workspace)
             self._verdicts.units = known[0]
-            self._verdicts.workspace.adopt(known[1])
 
     def join(self, sifted: Mapping[str, tuple[bool, bool]], known: tuple[dict[str, Unit], Tables] | None) -> None:
         """Add what another observer of the same files knows; what both know is known already."""

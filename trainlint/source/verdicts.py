@@ -100,7 +100,7 @@ class Verdicts:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.units: dict[str, Unit] = {}
-        self._most = FEW_QUESTIONS
+        self._most = FEW_QUESTIONS + workspace.questions
 
     def change(self, files: Sequence[str], changed: Collection[str]) -> None:
         """The project has these files now, and the changed ones may hold something else."""

@@ -319,7 +319,11 @@ class Workspace:
 
     def mentions_both(self, word: str, other: str) -> Iterator[Module]:
         """The modules whose text holds both words, ``MOST_FILES`` at most."""
-        return self._modules_of(self._asked(Query(Kind.BOTH, (word, other))))
+        return self._modules_of(self.saying(word, other))
+
+    def saying(self, word: str, other: str) -> tuple[str, ...]:
+        """The files whose text holds both words, by their paths, not read."""
+        return self._asked(Query(Kind.BOTH, (word, other)))
 
     def _with_both(self, word: str, other: str) -> list[str]:
         second = set(self._search.holding(other))
@@ -443,9 +447,13 @@ class Workspace:
     def _called(self, name: str) -> list[str]:
         return [path for path in self.files if os.path.basename(path) == f"{name}.py"][:MOST_FILES]
 
+    def telling(self, pattern: bytes) -> tuple[str, ...]:
+        """The files in which a pattern is found."""
+        return self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), "")))
+
     def matching(self, pattern: bytes) -> Iterator[bytes]:
         """The text of each file in which a pattern is found."""
-        for path in self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), ""))):
+        for path in self.telling(pattern):
             self.journal.note(File(path))
             yield self._text(path)
 

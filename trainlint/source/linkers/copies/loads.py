@@ -22,6 +22,7 @@ from trainlint.source.parameters import trained
 from trainlint.source.requirements import Declared, declared
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module, last
+from trainlint.source.text import is_test
 from trainlint.source.things import Built, Class, Constant, External, Frame, Method, Opaque, Thing, Thunk
 from trainlint.source.weights import saved
 from trainlint.source.world import World
@@ -32,7 +33,7 @@ FIFTH = (5,)
 """From this version on the library keeps the format of the checkpoint where it is told none."""
 
 NO_MODEL = re.compile(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
-PARTLY = re.compile(r"peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad", re.IGNORECASE)
+PARTLY = re.compile(r"(?i)peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad")
 """What files say where not all of the weights are trained as they were loaded."""
 
 
@@ -47,14 +48,20 @@ class Load:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where training starts, in projects that load checkpoints."""
-    if not any(_may_load(world, each) for each in world.workspace.mentions_both("from_pretrained", "transformers")):
-        return
-    yield from optimizers.sites(world, module)
-    yield from trainers.sites(world, module)
+    if any(_may_load(world, path) for path in world.workspace.saying("from_pretrained", "transformers")):
+        yield from optimizers.sites(world, module)
+        yield from trainers.sites(world, module)
 
 
-def _may_load(world: World, module: Module) -> bool:
+def _may_load(world: World, path: str) -> bool:
     """Whether a file loads a model without saying in which format, for all that its words say."""
+    if is_test(path) or path in world.workspace.telling(PARTLY.pattern.encode()):
+        return False
+    module = world.workspace.module(path)
+    return isinstance(module, Module) and _loads_openly(world, module)
+
+
+def _loads_openly(world: World, module: Module) -> bool:
     known = module.kept.get("may load")
     if not isinstance(known, bool):
         named = (node for node in module.loads.get("from_pretrained", ()) if isinstance(node, ast.Attribute))
@@ -64,10 +71,9 @@ def _may_load(world: World, module: Module) -> bool:
             for node in named
             if (call := call_of(module, node)) is not None
         )
-        known = open_ones and not module.is_test and not module.says(PARTLY)
-        version = declared(world.workspace, "transformers", module.path) if known else None
-        auto = any(each.value == "auto" for each in _texts(module)) if known else False
-        known = module.kept["may load"] = known and (auto or version is None or version.may_be(FIFTH))
+        version = declared(world.workspace, "transformers", module.path) if open_ones else None
+        auto = any(each.value == "auto" for each in _texts(module)) if open_ones else False
+        known = module.kept["may load"] = open_ones and (auto or version is None or version.may_be(FIFTH))
     return known
 
 
