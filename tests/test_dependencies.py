@@ -133,7 +133,7 @@ def said(files: Files) -> tuple[frozenset[Fact], str]:
 def test_a_verdict_rests_on_the_files_that_it_needs_and_no_others() -> None:
     project = workspace(TWO)
     judged = [each for each in judgements(project, ["/project/a/train.py"]) if each.facts]
-    assert {path for each in judged for path in rests_on(project, each).files} == {
+    assert {path for each in judged for path in rests_on(project, each).read} == {
         "/project/a/train.py",
         "/project/a/layers.py",
     }

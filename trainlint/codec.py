@@ -5,6 +5,7 @@ Only the classes that are named may come out, and nothing of what is read is run
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -16,8 +17,12 @@ whole. A part is spelled as its place in a tuple of its own, so that no number l
 """
 
 ATOMS = frozenset({type(None), bool, int, float, str, bytes})
-ATOM, TUPLE, LIST, SET, TABLE, FIRST = range(6)
+ATOM, TUPLE, LIST, SET, TABLE, NUMBERS, FIRST = range(7)
 """What a part is: its first entry says; from FIRST on it is one of the classes."""
+
+
+LARGEST = 1 << 8 * array("I").itemsize
+"""Numbers below it fit into sets of numbers."""
 
 
 class NotPlain(ValueError):
@@ -93,6 +98,8 @@ class _Writer:
                 return (TUPLE, *map(put, value))
             case list():
                 return (LIST, *map(put, value))
+            case frozenset() if value and all(type(each) is int and 0 <= each < LARGEST for each in value):
+                return (NUMBERS, array("I", value).tobytes())
             case frozenset():
                 # Of a set only places are kept: it is what there is most of.
                 return (SET, *map(self._part, value))
@@ -122,6 +129,8 @@ def _read(plain: Any, classes: Mapping[str, type]) -> Any:
         parts = [known[each[0]] if type(each) is tuple else each for each in rest]
         if kind >= FIRST:
             known.append(makers[kind - FIRST](parts))
+        elif kind == NUMBERS:
+            known.append(frozenset(array("I", parts[0])))
         elif kind == TUPLE:
             known.append(tuple(parts))
         elif kind == TABLE:

@@ -8,7 +8,7 @@ keep: nothing outside of it can change the verdict, an empty answer that is no l
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -64,17 +64,45 @@ class Dependencies:
     queries: frozenset[Query]
     given: frozenset[str] = frozenset()
 
+    @property
+    def read(self) -> frozenset[str]:
+        """The files of which anything was read."""
+        return self.files | {query.words[-1] for query in self.queries if query.kind is Kind.PIECE}
+
+
+Leaf = File | Query | Given
+"""What a verdict can rest on."""
+
+
+class Leaves:
+    """All that was read or asked, each at a place of its own, which stays the same from one reading to the next."""
+
+    def __init__(self, every: Iterable[Leaf | None] = ()) -> None:
+        self.every = list(every)
+        self._places = {leaf: place for place, leaf in enumerate(self.every) if leaf is not None}
+
+    def place(self, leaf: Leaf) -> int:
+        """The place of a leaf, a new one where it has none."""
+        place = self._places.setdefault(leaf, len(self.every))
+        if place == len(self.every):
+            self.every.append(leaf)
+        return place
+
+    def known(self, leaves: Iterable[Leaf]) -> frozenset[int]:
+        """The places of those among these that have one."""
+        return frozenset(self._places[leaf] for leaf in leaves if leaf in self._places)
+
 
 class Journal:
     """The notes of one reading, in their order, each as a small number."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaves: Leaves | None = None) -> None:
+        self.leaves = Leaves() if leaves is None else leaves
         self._notes: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._log = array("I")
         self._begun: dict[int, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
-        self._leaves: list[Hashable] = []
         self._bits: dict[int, int] = {}
         self._rests: dict[int, int] = {}
         self._same: dict[int, int] = {}
@@ -90,8 +118,7 @@ class Journal:
         if number == len(self._notes):
             self._notes.append(note)
             if isinstance(note, File | Query | Given):
-                self._bits[number] = 1 << len(self._leaves)
-                self._leaves.append(note)
+                self._bits[number] = 1 << self.leaves.place(note)
         return number
 
     def note(self, note: Hashable) -> None:
@@ -129,13 +156,19 @@ class Journal:
 
     def between(self, start: int, end: int) -> Dependencies:
         """What a stretch of the notes rests on, remembered answers opened."""
-        notes = self._noted(self._scanned(start, end))
-        self._partial.clear()
+        notes = [self.leaves.every[place] for place in self.rests_on(start, end)]
         return Dependencies(
             frozenset(note.path for note in notes if isinstance(note, File)),
             frozenset(note for note in notes if isinstance(note, Query)),
             frozenset(note.name for note in notes if isinstance(note, Given)),
         )
+
+    def rests_on(self, start: int, end: int) -> list[int]:
+        """The places of all that a stretch of the notes rests on."""
+        bits = self._scanned(start, end)
+        self._partial.clear()
+        every = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
+        return [place * 8 + bit for place, byte in enumerate(every) if byte for bit in range(8) if byte >> bit & 1]
 
     def _scanned(self, start: int, end: int) -> int:
         """The bits of what a stretch rests on; what was worked out inside of it stands there itself."""
@@ -162,11 +195,6 @@ class Journal:
             self._rests[number] = self._same.setdefault(found, found)
         self._is_circular = self._is_circular or before
         return found
-
-    def _noted(self, bits: int) -> list[Hashable]:
-        every = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
-        places = ((place * 8 + bit, byte >> bit & 1) for place, byte in enumerate(every) if byte for bit in range(8))
-        return [self._leaves[place] for place, is_there in places if is_there]
 
 
 class AskedFor:

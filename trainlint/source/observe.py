@@ -206,16 +206,15 @@ class Observer:
         self._sifted = dict(sifted)
         if known is not None:
             workspace = _workspace(replace(self.project, files=tuple(files)), self._read)
-            workspace.adopt(known[1])
+            places = workspace.adopt(known[1])
             self._verdicts = Verdicts(workspace)
-            self._verdicts.units = known[0]
+            self._verdicts.join(known[0], places)
 
     def join(self, sifted: Mapping[str, tuple[bool, bool]], known: tuple[dict[str, Unit], Tables] | None) -> None:
         """Add what another observer of the same files knows; what both know is known already."""
         self._sifted = {**sifted, **self._sifted}
         if known is not None and self._verdicts is not None:
-            self._verdicts.units = {**known[0], **self._verdicts.units}
-            self._verdicts.workspace.adopt(known[1])
+            self._verdicts.join(known[0], self._verdicts.workspace.adopt(known[1]))
 
     def _read(self, path: str) -> bytes | Fault:
         if self._ledger is None or path in self.project.texts:
@@ -234,8 +233,7 @@ class Observer:
         with ProcessPoolExecutor(jobs) as pool:
             every = pool.map(_judged, [self.project] * len(shares), shares)
             for units, tables, seen in _told(every, len(shares), tell):
-                verdicts.units.update(units)
-                verdicts.workspace.adopt(tables)
+                verdicts.join(units, verdicts.workspace.adopt(tables))
                 if self._ledger:
                     self._ledger.seen.update(seen)
 

@@ -56,8 +56,8 @@ class Leaf:
 class Function(ast.FunctionDef):
     """A function whose body is noted by whoever looks into it."""
 
-    @property  # type: ignore[override]
-    def body(self) -> list[ast.stmt]:
+    @property
+    def body(self) -> list[ast.stmt]:  # type: ignore[override]
         self.leaf.note()
         return self.inside
 
@@ -68,7 +68,7 @@ class Function(ast.FunctionDef):
 class AsyncFunction(ast.AsyncFunctionDef):
     """The same for ``async def``."""
 
-    body = Function.body  # type: ignore[assignment]
+    body = Function.body
     leaf: Leaf
     inside: list[ast.stmt]
 
@@ -185,7 +185,7 @@ def divided(path: str, tree: ast.Module, rows: Sequence[str], reader: Reader) ->
 
 def _tracked(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Tracked:
     """The same function, its body behind a door."""
-    kind = Function if isinstance(node, ast.FunctionDef) else AsyncFunction
+    kind: type[Tracked] = Function if isinstance(node, ast.FunctionDef) else AsyncFunction
     made = kind.__new__(kind)
     made.__dict__.update(("inside" if name == "body" else name, value) for name, value in node.__dict__.items())
     return made
@@ -324,7 +324,7 @@ class Names(Table[frozenset[str]], Set[str]):
         return len(self._table)
 
     @classmethod
-    def _from_iterable(cls, names: Iterable[Any]) -> frozenset[Any]:  # type: ignore[override]
+    def _from_iterable(cls, names: Iterable[Any]) -> frozenset[Any]:
         return frozenset(names)
 
     def answer(self, spelled: str) -> tuple[str, ...]:

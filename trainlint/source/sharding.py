@@ -7,7 +7,7 @@ format of the policy, unless that says otherwise.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trainlint.facts import Dtype, Storage
@@ -70,7 +70,7 @@ def _calls(world: World, near: str) -> tuple[Caller, ...]:
     return known
 
 
-def _aliases(imports: dict[str, str], word: str) -> Iterator[str]:
+def _aliases(imports: Mapping[str, str], word: str) -> Iterator[str]:
     """The names under which a file imports something."""
     return (name for name, full in imports.items() if full.rpartition(".")[2] == word)
 

@@ -97,7 +97,7 @@ class Module:
 
     @cached_property
     def _few(self) -> Mapping[str, Sequence[ast.AST]]:
-        few = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
+        few: dict[str, Sequence[ast.AST]] = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
         return self._nodes("few", few)
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trainlint.facts import Fact
-from trainlint.source.journal import HEAD, Kind, Query
+from trainlint.source.journal import HEAD, File, Given, Kind, Leaves, Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FEW_QUESTIONS = 4096
 """Remembered queries that are never too many."""
 
-Notes = frozenset[str | Query]
-"""Files by their paths, and queries."""
+Notes = frozenset[int]
+"""Files and queries, by their places among the leaves."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Verdict:
     facts: tuple[Fact, ...]
     notes: Notes
     given: frozenset[str]
+
+    def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Verdict:
+        """The same, with other places."""
+        return replace(self, notes=frozenset(places[note] for note in self.notes))
 
 
 @dataclass
@@ -81,6 +85,13 @@ class Unit:
             if any(not heads.isdisjoint(verdict.notes) for verdict in choice.said.values()):
                 choice.said = {move.of(place): _moved(each, move, heads) for place, each in choice.said.items()}
 
+    def renumber(self, places: Mapping[int, int] | Sequence[int]) -> None:
+        """Let the notes stand for other places."""
+        self.alone = self.alone and self.alone.renumbered(places)
+        for choice in self.choices.values():
+            choice.verdict = choice.verdict.renumbered(places)
+            choice.said = {place: verdict.renumbered(places) for place, verdict in choice.said.items()}
+
     def verdicts(self) -> Iterator[Verdict]:
         """All that is known."""
         yield from (self.alone,) if self.alone else ()
@@ -106,6 +117,7 @@ class Verdicts:
         """The project has these files now, and the changed ones may hold something else."""
         before = set(self.workspace.files)
         self.workspace, change = self.workspace.after(files, changed)
+        notes = self._leaves.known((*map(File, change.files), *change.queries))
         # A package that comes or goes gives every module below it another name.
         if any(os.path.basename(path) == "__init__.py" for path in before ^ set(files)):
             self.units = {}
@@ -113,8 +125,8 @@ class Verdicts:
             if path not in self.workspace.known:
                 del self.units[path]
                 continue
-            unit.forget(change.notes)
-            if path in change.notes:
+            unit.forget(notes)
+            if path in change.files:
                 unit.alone, unit.open = None, frozenset(_doings())
         if change.moved:
             self._move(change.moved)
@@ -126,14 +138,33 @@ class Verdicts:
         from trainlint.source.moving import Move
 
         move = Move(moved)
-        heads = frozenset(Query(Kind.PIECE, (HEAD, "", path)) for path in moved)
+        heads = self._leaves.known(Query(Kind.PIECE, (HEAD, "", path)) for path in moved)
         for unit in self.units.values():
             unit.move(move, heads)
 
+    @property
+    def _leaves(self) -> Leaves:
+        return self.workspace.journal.leaves
+
+    def join(self, units: Mapping[str, Unit], places: Sequence[int]) -> None:
+        """Add what is known of other files; ``places`` are those of its leaves here."""
+        moves = any(place != each for place, each in enumerate(places) if each >= 0)
+        for path, unit in units.items():
+            if path not in self.units:
+                self.units[path] = unit
+                if moves:
+                    unit.renumber(places)
+
     def _trim(self) -> None:
-        """Forget the queries that no verdict rests on: every edit leaves some behind."""
-        notes = (note for unit in self.units.values() for verdict in unit.verdicts() for note in verdict.notes)
-        self.workspace.trim({note for note in notes if isinstance(note, Query)})
+        """Forget the queries that no verdict rests on: every edit leaves some behind. Nothing may be noted as yet."""
+        used = {note for unit in self.units.values() for verdict in unit.verdicts() for note in verdict.notes}
+        before = self._leaves.every
+        leaves = Leaves(before[place] for place in sorted(used))
+        places = dict(zip(sorted(used), range(len(used)), strict=True))
+        for unit in self.units.values():
+            unit.renumber(places)
+        self.workspace.journal.leaves = leaves
+        self.workspace.trim({leaf for leaf in leaves.every if isinstance(leaf, Query)})
         self._most = FEW_QUESTIONS + self.workspace.questions
 
     def of(self, files: Iterable[str]) -> Iterator[Verdict]:
@@ -195,20 +226,23 @@ class Verdicts:
 
     def _verdict(self, judged: Judged, aside: str = "") -> Verdict:
         """What was said, with all that it rests on, one file aside."""
-        from trainlint.source.link import rests_on
+        every = self._leaves.every
+        notes, given = [], []
+        for place in self.workspace.journal.rests_on(*judged.stretch):
+            leaf = every[place]
+            if isinstance(leaf, Given):
+                given.append(leaf.name)
+            elif leaf is not None and not (aside and _file(leaf) == aside):
+                notes.append(place)
+                # What a piece holds can only be told as long as the file is as it was.
+                if isinstance(leaf, Query):
+                    self.workspace.answer(leaf)
+        return Verdict(judged.facts, frozenset(notes), frozenset(given))
 
-        rests = rests_on(self.workspace, judged)
-        notes = frozenset(note for note in rests.files | rests.queries if not aside or _file(note) != aside)
-        # What a piece holds can only be told as long as the file is as it was.
-        for note in notes:
-            if isinstance(note, Query):
-                self.workspace.answer(note)
-        return Verdict(judged.facts, notes, rests.given)
 
-
-def _file(note: str | Query) -> str:
-    """The file that a note is about; none of a question to the project."""
-    return note if isinstance(note, str) else note.words[-1] if note.kind is Kind.PIECE else ""
+def _file(leaf: File | Query) -> str:
+    """The file that a leaf is about; none of a question to the project."""
+    return leaf.path if isinstance(leaf, File) else leaf.words[-1] if leaf.kind is Kind.PIECE else ""
 
 
 def _moved(verdict: Verdict, move: Move, heads: Notes) -> Verdict:

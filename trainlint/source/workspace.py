@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from trainlint.source import search
-from trainlint.source.journal import HEAD, Answers, AskedFor, Dependencies, File, Journal, Kind, Query
+from trainlint.source.journal import HEAD, Answers, AskedFor, Dependencies, File, Journal, Kind, Leaves, Query
 from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.pieces import Layout, Reader
 from trainlint.source.recall import Recall
@@ -37,17 +37,22 @@ LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.
 
 KINDS = {kind.value: kind for kind in Kind}
 
-Tables = tuple[list[tuple[str, tuple[str, ...], tuple[str, ...]]], search.Tables, dict[str, Layout]]
-"""Queries with their answers, what is known of their words, and where the pieces of files stand, as plain data."""
+Tables = tuple[
+    list[tuple[str, tuple[str, ...], tuple[str, ...]]], search.Tables, dict[str, Layout], list[int | str | None]
+]
+"""Queries with their answers, what is known of their words, where the pieces of files stand, and the leaves, as plain
+data: a query by its place among those, a file by its path, nothing for what no verdict rests on.
+"""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became another since a look: files, by their paths, and queries; and the layouts of files whose pieces stand
-    in other rows now, before and after.
+    """What became another since a look: files, by their paths, and queries; ``moved`` are the layouts of files whose
+    pieces stand in other rows now, before and after.
     """
 
-    notes: frozenset[str | Query]
+    files: frozenset[str]
+    queries: frozenset[Query]
     moved: Mapping[str, tuple[Layout, Layout]]
 
 
@@ -61,6 +66,7 @@ class Workspace:
         search: Sequence[str],
         values: Mapping[str, int],
         read: Callable[[str], bytes | Fault],
+        leaves: Leaves | None = None,
     ) -> None:
         self.root, self.files, self.search, self.values, self._read = root, files, search, values, read
         self.known = frozenset(files)
@@ -73,7 +79,7 @@ class Workspace:
         self._about: dict[str, list[Query]] = {}
         self._layouts: dict[str, Layout] = {}
         self._search = Search(files, self._text)
-        self.journal = Journal()
+        self.journal = Journal(leaves)
         self._reader = Reader(self.journal)
         self.asked_for = AskedFor(self.journal)
         self.answers = Answers(self.journal)
@@ -84,7 +90,7 @@ class Workspace:
 
         Beside it stands what is another now. What was evaluated is not taken over.
         """
-        later = Workspace(self.root, files, self.search, self.values, self._read)
+        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
         later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
         later._answered, later._asking, later._search = self._answered, self._asking, self._search
         later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
@@ -102,9 +108,10 @@ class Workspace:
         suspects = {query for word in asked for query in later._asking.get(word, ())}
         suspects.update(query for path in texts for query in later._about.get(path, ()))
         suspects.update(later._suspects(texts, is_moved=bool(moved)))
-        notes = frozenset((*texts, *filter(later._is_answered_anew, suspects)))
+        queries = frozenset(filter(later._is_answered_anew, suspects))
         layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
-        return later, Change(notes, {path: both for path, both in layouts.items() if both[0] != both[1]})
+        moves = {path: both for path, both in layouts.items() if both[1] and both[0] != both[1]}
+        return later, Change(frozenset(texts), queries, moves)
 
     def _rename(self) -> None:
         """Forget what the name of a module decides: each below a package that comes or goes has another one."""
@@ -167,15 +174,27 @@ class Workspace:
         """All queries and their answers, to be adopted by another workspace of the same files."""
         answered = [(query.kind.value, query.words, answer) for query, answer in self._answered.items()]
         layouts = {path: layout for path in {*self._modules, *self._layouts} if (layout := self.layout(path))}
-        return answered, self._search.tables(), layouts
+        places = {query: place for place, query in enumerate(self._answered)}
+        leaves = [
+            leaf.path if isinstance(leaf, File) else places.get(leaf) if isinstance(leaf, Query) else None
+            for leaf in self.journal.leaves.every
+        ]
+        return answered, self._search.tables(), layouts, leaves
 
-    def adopt(self, tables: Tables) -> None:
-        """Take over the answers of another workspace."""
-        answered, searched, layouts = tables
+    def adopt(self, tables: Tables) -> list[int]:
+        """Take over the answers of another workspace: the places here of its leaves."""
+        answered, searched, layouts, leaves = tables
         self._search.adopt(searched)
         self._layouts.update(layouts)
-        for kind, words, answer in answered:
-            self._keep(Query(KINDS[kind], words), answer)
+        queries = [Query(KINDS[kind], words) for kind, words, _ in answered]
+        for query, (_, _, answer) in zip(queries, answered, strict=True):
+            self._keep(query, answer)
+        found = [File(each) if isinstance(each, str) else None if each is None else queries[each] for each in leaves]
+        if not self.journal.leaves.every:
+            self.journal.leaves = Leaves(found)
+            return list(range(len(found)))
+        place = self.journal.leaves.place
+        return [-1 if leaf is None else place(leaf) for leaf in found]
 
     def _keep(self, query: Query, answer: tuple[str, ...]) -> tuple[str, ...]:
         if query not in self._answered:
