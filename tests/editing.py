@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -74,7 +75,21 @@ def counted(data: bytes, place: int, _: bytes) -> bytes:
     return re.sub(rb"\b\d+\b", lambda number: b"%d" % (int(number[0]) + place % 3), data)
 
 
-EDITS: tuple[Callable[[bytes, int, bytes], bytes], ...] = (inserted, deleted, renamed, counted)
+def grown(data: bytes, place: int, _: bytes) -> bytes:
+    """One more statement, after an empty line, in the body of one function: all below it stands in other rows."""
+    try:
+        functions = [each for each in ast.walk(ast.parse(data)) if isinstance(each, ast.FunctionDef)]
+    except (SyntaxError, ValueError):
+        return data
+    if not functions:
+        return data
+    first = functions[place % len(functions)].body[0]
+    lines = data.splitlines(keepends=True)
+    lines[first.lineno - 1 : first.lineno - 1] = [b"\n", b" " * first.col_offset + b"spare = %d\n" % place]
+    return b"".join(lines)
+
+
+EDITS: tuple[Callable[[bytes, int, bytes], bytes], ...] = (inserted, deleted, renamed, counted, grown)
 STEPS = st.lists(
     st.tuples(
         st.sampled_from((*EDITS, "new", "gone", "saved")),

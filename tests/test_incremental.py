@@ -9,7 +9,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from editing import SEVERAL, STARTS, STEPS, Editor, counted, deleted, inserted, told
+from editing import SEVERAL, STARTS, STEPS, Editor, counted, deleted, grown, inserted, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +69,7 @@ def test_every_edit_of_a_fixture_and_its_undoing_are_judged_as_afresh(folder: Pa
     first = told(editor.session.report(), tmp_path)
     for path in sorted(tmp_path.rglob("*.py")):
         name = str(path.relative_to(tmp_path))
-        for edit, place in ((counted, 1), (deleted, 3), (inserted, 0)):
+        for edit, place in ((counted, 1), (deleted, 3), (inserted, 0), (grown, 0), (grown, 1), (grown, 3)):
             editor.step(edit, place, b"X = 1\n", name)
             assert told(editor.session.report(), tmp_path) == editor.fresh()
             editor.session.change(str(path), None)

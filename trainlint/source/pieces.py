@@ -168,11 +168,12 @@ def divided(path: str, tree: ast.Module, rows: Sequence[str], reader: Reader) ->
                     names[name] = names.get(name, 0) + 1
                     name = name if names[name] == 1 else f"{name}#{names[name]}"
                     start, inside = _start(node), _start(node.body[0])
-                    stretches += [Stretch("", start, inside), Stretch(name, inside, _end(node))]
+                    stretches += [Stretch("", start, _before(inside, start, rows)), Stretch(name, inside, _end(node))]
                     block[place] = tracking = _tracked(node)
                     tracked.append((name, tracking))
                 case ast.ClassDef():
-                    stretches.append(Stretch("", _start(node), _start(node.body[0])))
+                    start = _start(node)
+                    stretches.append(Stretch("", start, _before(_start(node.body[0]), start, rows)))
                     waiting.append((f"{around}{node.name}.", node.body))
                 case _:
                     stretches.append(Stretch("", _start(node), _end(node)))
@@ -195,6 +196,17 @@ def _start(node: ast.stmt) -> tuple[int, int]:
     """Where a statement starts, its decorators included: that is where its first line starts."""
     first = min((each.lineno for each in getattr(node, "decorator_list", ())), default=node.lineno)
     return (first, 0) if first < node.lineno else (node.lineno, node.col_offset)
+
+
+def _before(body: tuple[int, int], start: tuple[int, int], rows: Sequence[str]) -> tuple[int, int]:
+    """Where the signature in front of a body ends: comments and empty lines between them belong to neither."""
+    row, column = body
+    if row == start[0] or rows[row - 1][:column].strip():
+        return body
+    row -= 1
+    while row > start[0] and rows[row - 1].lstrip()[:1] in ("", "#"):
+        row -= 1
+    return row, len(rows[row - 1].encode(errors="replace"))
 
 
 def _end(node: ast.stmt) -> tuple[int, int]:

@@ -1,0 +1,122 @@
+"""What an edit takes along: verdicts that looked at the function that was edited, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from editing import Editor, told
+
+from trainlint.source import link
+
+TRAIN = b"""\
+import torch.nn as nn
+from torch.nn import functional as F
+
+CODES = 1024
+stop_id = CODES
+
+
+def shown(batch):
+    return len(batch)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(64, CODES + 1)
+
+    def forward(self, tokens):
+        return self.head(tokens)
+
+    def describe(self):
+        return "a model"
+
+
+def loss(tokens, targets):
+    model = Model()
+    logits = model(tokens)
+    return F.cross_entropy(logits, targets, ignore_index=CODES)
+
+
+def saved(model, path):
+    print(path)
+"""
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The rows of the places that are judged."""
+    rows: list[int] = []
+    judge = link.judged
+
+    def noted(workspace: link.Workspace, linker: link.Linker, site: link.Site) -> link.Judged:
+        rows.append(site.span.row)
+        return judge(workspace, linker, site)
+
+    monkeypatch.setattr(link, "judged", noted)
+    yield rows
+
+
+def edited(editor: Editor, old: bytes, new: bytes) -> None:
+    path = editor.folder / "train.py"
+    data = editor.texts.get(str(path), path.read_bytes())
+    assert old in data
+    editor.step(lambda *_: data.replace(old, new), 0, b"", "train.py")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"return len(batch)", b"return 3"),
+        (b"return len(batch)", b"size = len(batch)\n\n    return size"),
+        (b'return "a model"', b'# in words\n        return "the model"'),
+        (b"    print(path)", b"    print(path)\n    print(model)"),
+        (b"import torch.nn as nn\n", b"\n\nimport torch.nn as nn\n"),
+        (b"\n\nclass Model", b"\n# the model\n\n\nclass Model"),
+    ],
+)
+def test_what_nobody_looked_at_is_edited_and_nothing_is_judged(
+    tmp_path: Path, judged: list[int], old: bytes, new: bytes
+) -> None:
+    editor = Editor(tmp_path, {"train.py": TRAIN})
+    assert [finding.code for finding in editor.session.report().findings] == ["TL101"]
+    judged.clear()
+    edited(editor, old, new)
+    report = told(editor.session.report(), tmp_path)
+    assert judged == []
+    assert report == editor.fresh()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"nn.Linear(64, CODES + 1)", b"nn.Linear(64, 1024)"),
+        (b"return self.head(tokens)", b"return self.head(tokens)[:, :64]"),
+        (b"    print(path)", b"    model.head = nn.Linear(64, 1024)\n    print(path)"),
+        (b'return "a model"', b'self.head = nn.Linear(64, 9)\n        return "a model"'),
+        (b"def shown(batch):", b"def shown(batch, size=3):"),
+        (b"return len(batch)", b"global F\n    F = None"),
+        (b"return len(batch)", b"return loss(batch, batch)"),
+    ],
+)
+def test_what_may_matter_is_edited_and_judged_as_afresh(
+    tmp_path: Path, judged: list[int], old: bytes, new: bytes
+) -> None:
+    editor = Editor(tmp_path, {"train.py": TRAIN})
+    editor.session.report()
+    judged.clear()
+    edited(editor, old, new)
+    report = told(editor.session.report(), tmp_path)
+    assert judged
+    assert report == editor.fresh()
+
+
+def test_a_mistake_in_the_file_and_its_mending_are_judged_as_afresh(tmp_path: Path) -> None:
+    editor = Editor(tmp_path, {"train.py": TRAIN})
+    first = told(editor.session.report(), tmp_path)
+    edited(editor, b"def shown(batch):", b"def shown(batch:")
+    assert told(editor.session.report(), tmp_path) == editor.fresh()
+    edited(editor, b"def shown(batch:", b"def shown(batch):")
+    assert told(editor.session.report(), tmp_path) == first
