@@ -9,6 +9,9 @@ import pytest
 from editing import Editor, told
 
 from trainlint.source import link
+from trainlint.source.linkers.linker import Linker
+from trainlint.source.linkers.site import Site
+from trainlint.source.workspace import Workspace
 
 TRAIN = b"""\
 import torch.nn as nn
@@ -51,7 +54,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     rows: list[int] = []
     judge = link.judged
 
-    def noted(workspace: link.Workspace, linker: link.Linker, site: link.Site) -> link.Judged:
+    def noted(workspace: Workspace, linker: Linker, site: Site) -> link.Judged:
         rows.append(site.span.row)
         return judge(workspace, linker, site)
 
