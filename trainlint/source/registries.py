@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from trainlint.source import builtin, settings
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import (
     Arguments,
@@ -51,7 +52,7 @@ def _registrars(module: Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     module.kept["registrars"] = found
     for node in (each for nodes in module.definitions.values() for each in nodes):
-        inside = list(ast.walk(node)) if isinstance(node, ast.FunctionDef) else []
+        inside = nodes_of(node) if isinstance(node, ast.FunctionDef) else []
         if any(isinstance(each, ast.Return) and each.value for each in inside):
             for name in _written(inside):
                 found.setdefault(name, []).append(node.name)
