@@ -11,6 +11,7 @@ from trainlint.facts import Fact, Layer, Loss
 from trainlint.source import Project, observe
 from trainlint.source.find import find
 from trainlint.source.recall import Note, Recall
+from trainlint.source.world import Budget, World
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SOME = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))[::12]
@@ -36,6 +37,26 @@ def loss(flag, x, y):
 """
 
 
+ONE_WIDTH = """
+import torch
+import torch.nn.functional as F
+
+class Head(torch.nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.out = torch.nn.Linear(8, classes)
+
+    def forward(self, x):
+        return self.out(x)
+
+def loss(flag, x, y):
+    width = 11 if flag else 11
+    head = Head(width)
+    logits = head(x)
+    return F.cross_entropy(logits, y, ignore_index=10)
+"""
+
+
 def facts_of(folder: Path) -> list[Fact]:
     files = tuple(find([str(folder)], ()).files)
     return list(observe(Project(str(folder), files), files))
@@ -50,6 +71,8 @@ def told(folder: Path) -> list[str]:
 def test_facts_do_not_rest_on_what_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remembered = told(folder)
     monkeypatch.setattr(Recall, "find", lambda self, place, world: None)
+    assert told(folder) == remembered
+    monkeypatch.setattr(Recall, "making", lambda self, place: None)
     assert told(folder) == remembered
 
 
@@ -80,3 +103,44 @@ def test_paths_share_what_they_have_in_common(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(Recall, "find", counted)
     facts_of(tmp_path)
     assert recalled
+
+
+def test_what_is_made_of_the_same_parts_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text(ONE_WIDTH)
+    worked_out: list[object] = []
+    anew = Note.anew
+
+    def counted(self: Note, world: World) -> object:
+        worked_out.append(self.of)
+        return anew(self, world)
+
+    monkeypatch.setattr(Note, "anew", counted)
+    remembered = told(tmp_path)
+    once = len(worked_out)
+    monkeypatch.setattr(Recall, "making", lambda self, place: None)
+    assert told(tmp_path) == remembered
+    assert len(worked_out) - once > once
+
+
+@pytest.mark.parametrize("depth", [8, 12, 16, 20, 30])
+def test_what_is_cut_off_is_the_same_however_it_is_remembered(
+    depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text(TWO_PATHS)
+    monkeypatch.setattr("trainlint.source.world.DEEPEST", depth)
+    remembered = told(tmp_path)
+    monkeypatch.setattr(Recall, "find", lambda self, place, world: None)
+    monkeypatch.setattr(Recall, "making", lambda self, place: None)
+    assert told(tmp_path) == remembered
+
+
+@pytest.mark.parametrize("steps", [3, 5, 8, 12, 20, 40])
+def test_steps_are_counted_the_same_however_it_is_remembered(
+    steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text(TWO_PATHS + ONE_WIDTH)
+    monkeypatch.setattr("trainlint.source.link.Budget", lambda _: Budget(steps))
+    remembered = told(tmp_path)
+    monkeypatch.setattr(Recall, "find", lambda self, place, world: None)
+    monkeypatch.setattr(Recall, "making", lambda self, place: None)
+    assert told(tmp_path) == remembered

@@ -12,6 +12,7 @@ from dataclasses import replace
 from trainlint.facts import Activation, Form
 from trainlint.knowledge import activations
 from trainlint.source import formats
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Binding, Constant, Frame, Tensor, Thing, Thunk
 from trainlint.source.world import World
@@ -68,7 +69,7 @@ def by_function(world: World, name: str, given: Arguments, node: ast.AST, frame:
         return thing
     dim = given.keywords.get("dim") or (given.positional[1] if len(given.positional) > 1 else None)
     tensor = activated(world, opened(thing), word, dim, node, frame)
-    if source is not None and isinstance(node, ast.Call) and source.node in ast.walk(node):
+    if source is not None and isinstance(node, ast.Call) and source.node in nodes_of(node):
         tensor = _applied(tensor, source.node, node, frame)
     return _computed(world, tensor, word, given, 3 if ".functional." in name else 2, node, frame)
 
@@ -193,7 +194,7 @@ def _in_place(frame: Frame) -> tuple[tuple[str, int], ...]:
     scope = frame.function or frame.module.tree
     known = frame.module.kept.get(("in place", scope))
     if not isinstance(known, tuple):
-        found = (_target(node) for node in ast.walk(scope) if isinstance(node, ast.Expr))
+        found = (_target(node) for node in nodes_of(scope) if isinstance(node, ast.Expr))
         known = frame.module.kept["in place", scope] = tuple(each for each in found if each is not None)
     return known
 

@@ -428,7 +428,7 @@ def entered(world: World, frame: Frame) -> Frame | None:
     if not world.looks_for_callers or function is None or isinstance(function, ast.ClassDef):
         return None
     with world.once(("entered", frame.number)) as is_free:
-        return world.ask("entered", frame, lambda: _entered(world, function, frame)) if is_free else None
+        return world.ask("entered", frame, lambda each: _entered(each, function, frame)) if is_free else None
 
 
 def is_called(world: World, frame: Frame) -> bool:

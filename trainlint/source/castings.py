@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from trainlint.knowledge import precision
+from trainlint.source.nodes import nodes_of
 from trainlint.source.objects import methods
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Class, Function
@@ -27,7 +28,7 @@ def says(world: World, module: Module, node: ast.AST, depth: int = DEEPEST) -> b
     if isinstance(known, bool):
         return known
     module.kept[key] = False
-    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+    calls = [each for each in nodes_of(node) if isinstance(each, ast.Call)]
     found = any(_speaks(each.func) for each in calls) or any(_enters(world, module, each, depth) for each in calls)
     if found or depth == DEEPEST:
         module.kept[key] = found

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trainlint.source import endings, tokenizers
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Constant, Function
 from trainlint.source.world import World
@@ -37,7 +38,7 @@ def unended(world: World, module: Module, tokenizer: str) -> tuple[Step, ...]:
 
 def _around(world: World, module: Module) -> list[Module]:
     found = {module.path: module}
-    for step in world.context.values():
+    for step in world.way():
         caller = world.workspace.module(step.where.path)
         if isinstance(caller, Module):
             found.setdefault(caller.path, caller)
@@ -92,7 +93,7 @@ def _cuts(world: World, module: Module, call: ast.Call) -> bool:
     thing = world.apart().evaluate(call.args[0], world.open_frame(module, call))
     if not isinstance(thing, Function):
         return False
-    return any(_joins(node) for node in ast.walk(thing.node))
+    return any(_joins(node) for node in nodes_of(thing.node))
 
 
 def _joins(node: ast.AST) -> bool:

@@ -13,6 +13,7 @@ from itertools import product
 from trainlint.source import builtin, callers
 from trainlint.source.binding import arguments, declared
 from trainlint.source.names import statement
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Entries, Frame, Function, Thing
 from trainlint.source.world import World
@@ -94,7 +95,7 @@ def _called(world: World, node: ast.Call, frame: Frame, within: frozenset[object
     thing = world.evaluate(node.func, frame)
     if isinstance(thing, Function) and isinstance(thing.node, ast.FunctionDef) and thing.node not in within:
         inner = callers.activation(world, thing, arguments(world, node, frame), node, frame)
-        for each in ast.walk(thing.node):
+        for each in nodes_of(thing.node):
             if isinstance(each, ast.Return) and inner.module.scope(each) is thing.node and each.value is not None:
                 yield from held(world, each.value, inner, within | {thing.node})
         return
@@ -116,7 +117,7 @@ def _bindings(frame: Frame, name: str) -> list[ast.expr] | None:
     function = frame.function
     if not isinstance(function, ast.FunctionDef) or name in declared(function):
         return None
-    found = [value for node in ast.walk(function) for value in _put(frame.module, node, name)]
+    found = [value for node in nodes_of(function) for value in _put(frame.module, node, name)]
     return found or None
 
 

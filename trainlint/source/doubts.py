@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from trainlint.source import builtin, objects, settings
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import declared
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, bound
 from trainlint.source.things import Built, Class, Constant, Entries, Frame, Thing
 from trainlint.source.world import World
@@ -84,7 +85,7 @@ def _keys(module: Module, statement: ast.stmt) -> tuple[ast.expr, ...]:
     known = module.kept.get(("setattr keys", statement))
     if not isinstance(known, tuple):
         found = []
-        for node in ast.walk(statement):
+        for node in nodes_of(statement):
             match node:
                 case ast.Call(func=ast.Name(id="setattr"), args=[_, key, _]):
                     found.append(key)

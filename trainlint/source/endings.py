@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from trainlint.knowledge.roles import roles
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Constant, Function
 from trainlint.source.world import World
@@ -28,7 +29,7 @@ def own_stops(world: World, around: Sequence[Module]) -> Iterator[Step]:
     """The lines that put a token behind a text which these files add to the vocabulary."""
     tokens = {token for module in around for token in _added(world, module)}
     for module in around if tokens else ():
-        for node in ast.walk(module.tree):
+        for node in nodes_of(module.tree):
             last = _last_part(world, module, node)
             if last is not None and _text(world, module, last) in tokens:
                 yield module.step(node)  # type: ignore[arg-type]
@@ -39,7 +40,7 @@ def _added(world: World, module: Module) -> Iterator[str]:
     for call in module.calls:
         match call:
             case ast.Call(func=ast.Attribute(attr=name), args=[given, *_]) if name in ADDING:
-                lists = (each for each in ast.walk(given) if isinstance(each, ast.List | ast.Tuple))
+                lists = (each for each in nodes_of(given) if isinstance(each, ast.List | ast.Tuple))
                 texts = (_text(world, module, each) for listed in lists for each in listed.elts)
                 yield from (text for text in texts if text)
 
@@ -130,13 +131,13 @@ def _parts_of_call(world: World, module: Module, call: ast.Call) -> Sequence[Par
     made = world.apart().evaluate(call.func, world.open_frame(module, call))
     if not isinstance(made, Function) or not isinstance(made.node, ast.FunctionDef):
         return None
-    returned = [each.value for each in ast.walk(made.node) if isinstance(each, ast.Return) and each.value]
+    returned = [each.value for each in nodes_of(made.node) if isinstance(each, ast.Return) and each.value]
     return [(made.frame.module, each) for each in returned] or None
 
 
 def _columns(module: Module, key: str) -> Iterator[ast.expr]:
     """What this file writes under a key of its rows."""
-    for node in ast.walk(module.tree):
+    for node in nodes_of(module.tree):
         match node:
             case ast.Dict(keys=keys, values=values):
                 yield from (value for name, value in zip(keys, values, strict=True) if _is(name, key))
@@ -151,12 +152,12 @@ def _is(node: ast.expr | None, key: str) -> bool:
 def _sources(module: Module, name: ast.Name) -> Iterator[ast.expr]:
     """What a name stands for: what its scope assigns or loops over; a parameter, what the file calls with."""
     scope = module.scope(name)
-    for node in ast.walk(scope):
+    for node in nodes_of(scope):
         match node:
             case ast.Assign(targets=[ast.Name(id=same)], value=value) if same == name.id:
                 yield value
             case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-                if any(isinstance(each, ast.Name) and each.id == name.id for each in ast.walk(target)):
+                if any(isinstance(each, ast.Name) and each.id == name.id for each in nodes_of(target)):
                     yield value
     if isinstance(scope, ast.FunctionDef) and name.id in [each.arg for each in scope.args.args]:
         yield from _passed(module, scope, [each.arg for each in scope.args.args].index(name.id))

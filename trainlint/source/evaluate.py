@@ -31,6 +31,7 @@ from trainlint.source import (
     tensors,
     tokenizers,
 )
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, absolute, bound, dotted, place, places, targets, updated
 from trainlint.source.things import (
     Arguments,
@@ -445,7 +446,7 @@ class Evaluator(World):
         for named, statement in names.walrus(frame.module):
             if named == name and statement is node:
                 each = next(
-                    each for each in ast.walk(node) if isinstance(each, ast.NamedExpr) and each.target.id == name
+                    each for each in nodes_of(node) if isinstance(each, ast.NamedExpr) and each.target.id == name
                 )
                 return self.evaluate(each.value, frame)
         return Unknown(f"{name} is bound in a way that is not followed")
@@ -811,9 +812,9 @@ class Evaluator(World):
     def _inside(self, path: Path, budget: Budget | None) -> Evaluator:
         inner = Evaluator(self.workspace, path, budget)
         # What another world says on this one's behalf is not noted here.
-        self.sure = False
+        self.sure = self.is_noted = False
         inner.narrow, inner.learns, inner.needed = self.narrow, self.learns, self.needed
-        inner.given = {**self.given, **{key: fork.answer for key, fork in self.path.forks.items()}}
+        inner.given = {**self.given, **{key: fork.answer for key, fork in self._path.forks.items()}}
         if not self.renews:
             inner.memo = dict(self.memo)
             inner.context, inner.unfollowed = dict(self.context), dict(self.unfollowed)
@@ -862,7 +863,7 @@ def _called(value: Integer, name: str, frame: Frame) -> Integer:
 
 
 def _is_nonlocal(name: str, function: ast.AST) -> bool:
-    return any(isinstance(node, ast.Nonlocal) and name in node.names for node in ast.walk(function))
+    return any(isinstance(node, ast.Nonlocal) and name in node.names for node in nodes_of(function))
 
 
 def _cells(numbers: tuple[int, ...]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from trainlint.source import builtin
 from trainlint.source.growth import Around, Lost, between, in_turn
 from trainlint.source.names import truth
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, outermost
 from trainlint.source.things import Binding, Constant, Entries, Frame, Thing, Thunk
 from trainlint.source.world import World
@@ -82,7 +83,7 @@ def _follow(filling: Filling, node: ast.stmt, frame: Frame) -> None:
             _all(filling, node.body if decided else node.orelse, frame)
         case ast.With():
             _all(filling, node.body, frame)
-        case ast.For(orelse=[]) if not any(isinstance(each, JUMPS) for each in ast.walk(node)):
+        case ast.For(orelse=[]) if not any(isinstance(each, JUMPS) for each in nodes_of(node)):
             for turn in _turns(filling, node, frame):
                 _all(filling, node.body, turn)
         case _:
@@ -127,7 +128,7 @@ def _touched(module: Module, node: ast.AST) -> frozenset[str]:
     """The names under which anything inside a statement may change a dictionary."""
     known = module.kept.get(("filled", node))
     if not isinstance(known, frozenset):
-        known = frozenset(name for each in ast.walk(node) if (name := _changed(each)) is not None)
+        known = frozenset(name for each in nodes_of(node) if (name := _changed(each)) is not None)
         module.kept["filled", node] = known
     return known
 

@@ -11,6 +11,7 @@ from trainlint.knowledge import torch
 from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import statement
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Constant, Entries, External, Function, Opaque, Partial, Thing
 from trainlint.source.workspace import Workspace
@@ -193,7 +194,7 @@ def _spread(search: Search, module: Module, node: ast.expr) -> Iterator[str]:
     table = world.evaluate(node, world.open_frame(module, node))
     for at, value in table.pairs if isinstance(table, Entries) else ():
         key = world.force(at)
-        if isinstance(key, Constant) and not search.seen.isdisjoint(ast.walk(value.node)):
+        if isinstance(key, Constant) and not search.seen.isdisjoint(nodes_of(value.node)):
             yield str(key.value)
 
 

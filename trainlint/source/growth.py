@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.source import builtin
 from trainlint.source.names import blocks, following, leaves, statement, taken, truth
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import CHANGES, Module, dotted
 from trainlint.source.things import Binding, Frame, Items, Repeated, Thing, Thunk
 from trainlint.source.world import World
@@ -103,7 +104,7 @@ def _touches(module: Module, node: ast.AST, name: str) -> bool:
     """Whether anything inside a statement may change the list under its name."""
     known = module.kept.get(("touched", node))
     if not isinstance(known, frozenset):
-        known = frozenset(filter(None, map(_touched, ast.walk(node))))
+        known = frozenset(filter(None, map(_touched, nodes_of(node))))
         module.kept["touched", node] = known
     return name in known
 
@@ -158,7 +159,7 @@ def _all(growth: Growth, block: Sequence[ast.stmt], frame: Frame) -> None:
 def _called(growth: Growth, call: ast.Call, frame: Frame) -> None:
     if not isinstance(call.func, ast.Attribute) or dotted(call.func.value) != growth.name or call.keywords:
         raise Lost
-    if any(isinstance(each, ast.Lambda) for each in ast.walk(call)):
+    if any(isinstance(each, ast.Lambda) for each in nodes_of(call)):
         raise Lost
     match call.func.attr, call.args:
         case "append", [only]:
@@ -187,7 +188,7 @@ def _extend(growth: Growth, value: ast.expr, frame: Frame) -> None:
 
 def _loop(growth: Growth, node: ast.For, frame: Frame) -> None:
     """Each turn where the turns are known and few, else the last one."""
-    if any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in ast.walk(node)):
+    if any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in nodes_of(node)):
         raise Lost
     over = growth.world.evaluate(node.iter, frame)
     turns = builtin.sequence(growth.world, over)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from trainlint.source import callers, objects
 from trainlint.source.binding import arguments, parameters
 from trainlint.source.names import arm, leaves, returns, statement
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Class, Frame, Function, Thing
 from trainlint.source.world import Impossible, World
@@ -161,7 +162,7 @@ class History:
     def _is_of_concern(self, node: ast.AST, frame: Frame) -> bool:
         if not self.says(self.world, frame.module, node):
             return False
-        if any(isinstance(each, ast.For) and self.says(self.world, frame.module, each) for each in ast.walk(node)):
+        if any(isinstance(each, ast.For) and self.says(self.world, frame.module, each) for each in nodes_of(node)):
             return True
         return any(self.concerns(call, frame) or self._enters(call, frame) for call in _calls(frame.module, node))
 

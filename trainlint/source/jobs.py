@@ -10,6 +10,7 @@ from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, index_roles, roles
 from trainlint.source import builtin, objects, tokenizers
 from trainlint.source.names import statement
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Entries, Opaque, Tensor
 from trainlint.source.world import Budget, Path, World
@@ -117,7 +118,7 @@ def _counted(world: World, table: Table) -> Iterator[Table]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
+    for each in nodes_of(node):
         if isinstance(each, ast.Name | ast.Attribute):
             yield (dotted(each) or "").rpartition(".")[2]
 
@@ -339,7 +340,7 @@ def _fills_up(module: Module, node: ast.AST) -> bool:
     """``while len(row) < longest: row.append(0)`` pads, whatever the number is called."""
     holder = module.parents.get(statement(module, node))
     return isinstance(holder, ast.While) and any(
-        isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(holder.test)
+        isinstance(each, ast.Call) and dotted(each.func) == "len" for each in nodes_of(holder.test)
     )
 
 
@@ -444,18 +445,18 @@ def _is_sampled(world: World, module: Module, node: ast.expr) -> bool:
 
 
 def _samples(node: ast.AST) -> bool:
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    calls = (each.func for each in nodes_of(node) if isinstance(each, ast.Call))
     words = (func.attr if isinstance(func, ast.Attribute) else dotted(func) for func in calls)
     return any(word in torch.SAMPLING - {"max"} for word in words)
 
 
 def _was_sampled(module: Module, node: ast.expr) -> bool:
     """Whether any assignment of the scope gives the name a predicted class, in an earlier turn of the loop, say."""
-    root = next((each.id for each in ast.walk(node) if isinstance(each, ast.Name)), None)
+    root = next((each.id for each in nodes_of(node) if isinstance(each, ast.Name)), None)
     scope = module.scope(node)
     if root is None or isinstance(scope, ast.Lambda):
         return False
-    for each in ast.walk(scope):
+    for each in nodes_of(scope):
         match each:
             case ast.Assign(targets=places, value=value):
                 made: list[ast.expr] = places

@@ -150,6 +150,24 @@ class Journal:
         self._log.append(number)
         return number
 
+    def own(self, start: int) -> int | None:
+        """A number, to be ``used`` by, for what was noted since a place beside what was worked out; None if nothing."""
+        log, place = self._log, len(self._log)
+        own: set[int] = set()
+        while place > start:
+            place -= 1
+            number = log[place]
+            begun, ended = self._spans.get(number, (0, 0))
+            if self._notes[number] is not None:
+                own.add(number)
+            elif ended == place:
+                place = max(begun, start)
+        if not own:
+            return None
+        first = len(log)
+        log.extend(own)
+        return self.worked_out(first)
+
     def used(self, number: int) -> None:
         """What was worked out before is used again."""
         self._log.append(number)

@@ -279,7 +279,8 @@ def _result(world: World, run: Callable[[World], tuple[Fact, ...]]) -> frozenset
 
 
 def _in_one_world(world: World, linker: Linker, site: Site) -> tuple[Fact, ...]:
-    facts = tuple(linker.facts(world, site))
+    question = f"{linker.doing} at {id(site.node)}{' narrowly' * world.narrow}"
+    facts = world.ask(question, world.module_frame(site.module), lambda each: tuple(linker.facts(each, site)))
     return tuple(replace(fact, context=tuple(world.context.values())) for fact in facts)
 
 

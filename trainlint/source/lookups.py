@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from trainlint.facts import Ids
 from trainlint.source import builtin
 from trainlint.source.names import statement
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, Entries, Frame, Items, Tensor, Thing
 from trainlint.source.world import World
@@ -107,7 +108,7 @@ def _counts_on(module: Module, node: ast.expr) -> bool:
     """Whether the function around a lookup adds to something, which may be the id."""
     scope = module.scope(node)
     around: ast.AST = statement(module, node) if isinstance(scope, ast.Module) else scope
-    return any(isinstance(each, ast.BinOp | ast.AugAssign) and isinstance(each.op, ADDING) for each in ast.walk(around))
+    return any(isinstance(each, ast.BinOp | ast.AugAssign) and isinstance(each.op, ADDING) for each in nodes_of(around))
 
 
 def _lookups(module: Module, label: str) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from trainlint.source import objects
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import last
 from trainlint.source.things import Built, Class, External, Thing, Thunk
 from trainlint.source.world import World
@@ -76,7 +77,7 @@ def _of_class(world: World, cls: Class, depth: int) -> Iterator[str | None]:
             if not each.name.startswith(("torch.nn.Module", "torch.nn.modules.module", "builtins.")):
                 yield None
             continue
-        for node in ast.walk(each.node):
+        for node in nodes_of(each.node):
             if isinstance(node, ast.Attribute) and node.attr == "training":
                 yield each.name
             if isinstance(node, ast.Call):

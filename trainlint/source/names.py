@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from trainlint.knowledge.torch import SELF_METHODS
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import Binding, Constant, Frame, Thing
 from trainlint.source.world import Impossible, World
@@ -100,7 +101,7 @@ def reads(node: ast.AST, name: str) -> bool:
     """Whether a statement reads a dotted name anywhere."""
     return isinstance(node, ast.AugAssign) or any(
         isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load) and dotted(each) == name
-        for each in ast.walk(node)
+        for each in nodes_of(node)
     )
 
 
@@ -250,8 +251,8 @@ def left_by(module: Module, binding: Binding, use: ast.AST | None) -> ast.For | 
         node = parent
     if found is None or isinstance(binding.node, ast.For) or (use is not None and holds(module, found, use)):
         return None
-    own = {each.id for each in ast.walk(found.target) if isinstance(each, ast.Name)}
-    reads = (each.id for each in ast.walk(binding.node) if isinstance(each, ast.Name))
+    own = {each.id for each in nodes_of(found.target) if isinstance(each, ast.Name)}
+    reads = (each.id for each in nodes_of(binding.node) if isinstance(each, ast.Name))
     return found if own.intersection(reads) else None
 
 
@@ -267,7 +268,7 @@ def _only_moved(module: Module, loop: ast.stmt, name: str) -> bool:
     """Whether a loop binds a name to nothing but itself, moved or put into another mode."""
     known = module.by_node.get(("only moved", loop, name))
     if not isinstance(known, bool):
-        writes = [node for node in ast.walk(loop) if isinstance(node, ast.stmt) and name in bound(node)]
+        writes = [node for node in nodes_of(loop) if isinstance(node, ast.stmt) and name in bound(node)]
         known = bool(writes) and all(_moves(node, name) for node in writes)
         module.by_node["only moved", loop, name] = known
     return known
@@ -383,7 +384,7 @@ def _after_match(world: World, wanted: Sequence[str], node: ast.Match, frame: Fr
 def captured(case: ast.match_case) -> frozenset[str]:
     """The names that a pattern binds."""
     names: set[str | None] = set()
-    for node in ast.walk(case.pattern):
+    for node in nodes_of(case.pattern):
         match node:
             case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.MatchMapping(rest=name):
                 names.add(name)

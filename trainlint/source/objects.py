@@ -9,6 +9,7 @@ from dataclasses import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final
+from trainlint.source.nodes import nodes_of, statements
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import (
     Arguments,
@@ -121,7 +122,7 @@ def is_made_over(world: World, cls: Class) -> bool:
             for mark in each.node.decorator_list
         )
         world.workspace.answers[key] = any(
-            isinstance(maker, Function) and any(map(_replaces_a_method, ast.walk(maker.node))) for maker in makers
+            isinstance(maker, Function) and any(map(_replaces_a_method, nodes_of(maker.node))) for maker in makers
         )
     return world.workspace.answers[key] is True
 
@@ -374,7 +375,7 @@ def call_of_base(module: Module, init: FunctionDef) -> ast.Call | None:
 
 
 def _calls_of_base(init: FunctionDef) -> Iterator[ast.Call]:
-    for node in ast.walk(init):
+    for node in nodes_of(init):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
                 yield node

@@ -18,6 +18,7 @@ from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
 from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import leaves
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import FunctionNode, Module, Scope, dotted, last, targets
 from trainlint.source.things import Class, External, Function
 from trainlint.source.training import SCOPES, function_of
@@ -87,7 +88,7 @@ class Fork:
     @cached_property
     def read(self) -> frozenset[str]:
         """The names that the test reads."""
-        nodes = ast.walk(self.test) if self.test is not None else ()
+        nodes = nodes_of(self.test) if self.test is not None else ()
         names = (dotted(each) for each in nodes if isinstance(each, ast.Name | ast.Attribute))
         return frozenset(filter(None, names))
 
@@ -294,9 +295,9 @@ def _own(module: Module, scope: Scope) -> frozenset[str]:
     """The names that a function binds."""
     known = module.kept.get(("own", scope))
     if not isinstance(known, frozenset):
-        found = {each.id for each in ast.walk(scope) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        found = {each.id for each in nodes_of(scope) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-            found |= {each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)}
+            found |= {each.arg for each in nodes_of(scope.args) if isinstance(each, ast.arg)}
         known = module.kept["own", scope] = frozenset(found - module.rebound)
     return known
 
@@ -357,7 +358,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
         case ast.Name(id=word, ctx=ast.Store()):
             pass
         case ast.For(target=target) | ast.comprehension(target=target) | ast.Assign(targets=[target]):
-            yield from ((each.id, None) for each in ast.walk(target) if isinstance(each, ast.Name))
+            yield from ((each.id, None) for each in nodes_of(target) if isinstance(each, ast.Name))
         case ast.AugAssign(target=ast.Name(id=word)) | ast.NamedExpr(target=ast.Name(id=word)):
             yield word, None
         case ast.withitem(optional_vars=ast.Name(id=word)):
@@ -470,7 +471,7 @@ class _Reader:
                 yield from self.expression(test, place)
                 yield Fork(test, (tuple(self.expression(body, place)), tuple(self.expression(orelse, place))))
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                for child in ast.walk(node):
+                for child in nodes_of(node):
                     if isinstance(child, ast.Call):
                         yield from self._call(child, place)
             case _:
@@ -608,7 +609,7 @@ def _is_dressed(world: World, function: Function) -> bool:
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    return (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    return (each for each in nodes_of(node) if isinstance(each, ast.Call))
 
 
 def _tells(world: World, function: Function, depth: int = 0) -> bool:
@@ -630,7 +631,7 @@ def _tells(world: World, function: Function, depth: int = 0) -> bool:
 def _assigns(node: FunctionNode) -> bool:
     return any(
         isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and each.attr in ("grad", "training")
-        for each in ast.walk(node)
+        for each in nodes_of(node)
     )
 
 

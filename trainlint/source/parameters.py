@@ -10,6 +10,7 @@ from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.casts import is_cast
 from trainlint.source.names import reaching, returns, taken
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import last
 from trainlint.source.things import Frame, Function, Thunk
 from trainlint.source.world import World
@@ -157,7 +158,7 @@ class _Search:
         before = len(self.found.owners)
         for each in node.generators:
             self.look(each.iter, frame, depth - 1)
-        copied = next((call for call in ast.walk(element) if isinstance(call, ast.Call) and is_cast(call)), None)
+        copied = next((call for call in nodes_of(element) if isinstance(call, ast.Call) and is_cast(call)), None)
         if copied is not None:
             new = [replace(each, copied=(copied, frame)) for each in self.found.owners[before:]]
             self.found.owners[before:] = new

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trainlint.source.names import statement
+from trainlint.source.nodes import nodes_of
 from trainlint.source.objects import lineage, methods
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Built, Class, Function, Opaque, Thing
@@ -37,7 +38,7 @@ def _with_callees(world: World, first: list[Made]) -> list[Made]:
     waiting = list(first)
     while waiting and len(found) < MOST_FUNCTIONS:
         module, function = waiting.pop(0)
-        for call in ast.walk(function):
+        for call in nodes_of(function):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
                 thing = world.apart().evaluate(call.func, world.open_frame(module, call))
                 if isinstance(thing, Function) and thing.node not in found:
@@ -51,13 +52,13 @@ def makes_labels(function: ast.AST) -> bool:
     return any(
         (isinstance(node, ast.Constant) and node.value == "labels")
         or (isinstance(node, ast.keyword) and node.arg == "labels")
-        for node in ast.walk(function)
+        for node in nodes_of(function)
     )
 
 
 def masked(world: World, module: Module, function: ast.AST) -> Iterator[Step]:
     """The lines by which a function masks labels that are no padding: a prompt, what others say."""
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         match node:
             case ast.Assign(targets=[ast.Subscript(value=target, slice=ast.Slice(lower=None, upper=ast.expr()))]):
                 if _is_label(target) and _is_sentinel(world, module, node.value):
@@ -76,7 +77,7 @@ def _is_label(target: ast.expr) -> bool:
 
 def _is_rest(count: ast.expr) -> bool:
     """Whether a count is what is left of a length, as for padding."""
-    return any(isinstance(each, ast.Sub) for each in ast.walk(count)) or "pad" in ast.unparse(count).lower()
+    return any(isinstance(each, ast.Sub) for each in nodes_of(count)) or "pad" in ast.unparse(count).lower()
 
 
 def _is_sentinel(world: World, module: Module, value: ast.expr) -> bool:

@@ -16,6 +16,7 @@ from trainlint.source.arithmetic import MOST_BITS, assumed_by
 from trainlint.source.binding import arguments
 from trainlint.source.data.datum import Broken, Datum, Foreign, Mapping, Scalar, Sequence
 from trainlint.source.data.formats import SUFFIXES, parse
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import ANY_KEY, Module, dotted, summarize
 from trainlint.source.text import Fault
 from trainlint.source.things import (
@@ -384,7 +385,7 @@ def _spreading(module: Module, init: objects.FunctionDef) -> tuple[ast.expr, ...
     known = module.kept.get(("spreading", init))
     if not isinstance(known, tuple):
         receiver = init.args.args[0].arg if init.args.args else ""
-        known = tuple(table for node in ast.walk(init) if (table := _spread_by(node, receiver)) is not None)
+        known = tuple(table for node in nodes_of(init) if (table := _spread_by(node, receiver)) is not None)
         module.kept["spreading", init] = known
     return known
 
@@ -400,7 +401,7 @@ def _spread_by(node: ast.AST, receiver: str) -> ast.expr | None:
             iter=ast.Call(func=ast.Attribute(value=table, attr="items")),
             body=body,
         ):
-            writes = (inner for each in body for inner in ast.walk(each) if isinstance(inner, ast.Call))
+            writes = (inner for each in body for inner in nodes_of(each) if isinstance(inner, ast.Call))
             return table if any(_sets(call, receiver, key) for call in writes) else None
     return None
 

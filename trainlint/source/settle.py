@@ -105,7 +105,7 @@ def _parameter(world: World, module: Module, node: ast.arg) -> Thing:
 def _worth(world: World, thing: Thing) -> Worth:
     """A thing in words, by this world's caller."""
     known = world.integer(thing) if isinstance(thing, Opaque) else thing
-    context = tuple(world.context.values())
+    context = world.way()
     match thing, known:
         case Unknown(), _:
             return Worth("", thing, context=context)

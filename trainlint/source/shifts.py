@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from trainlint.source import names, objects
 from trainlint.source.binding import argument
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import dotted, last
 from trainlint.source.things import Built, Class, External, Frame, Function, Opaque, Thing, Thunk
 from trainlint.source.world import World
@@ -44,7 +45,7 @@ class Cut:
     @property
     def source(self) -> tuple[object, ...]:
         """What tells the sequence from others: two calls make two, though they are spelled alike."""
-        made = any(isinstance(each, ast.Call) for each in ast.walk(self.base))
+        made = any(isinstance(each, ast.Call) for each in nodes_of(self.base))
         return (self.frame.number, id(self.base) if made else ast.dump(self.base))
 
 
@@ -172,7 +173,7 @@ def rows(world: World, dataset: Thing) -> Iterator[tuple[ast.expr, Frame]]:
     module = function.frame.module
     number = world.workspace.number("row", id(function.node), function.frame.number)
     frame = Frame(module, function.node, None, function.receiver, function.frame, number)
-    for each in ast.walk(function.node):
+    for each in nodes_of(function.node):
         if isinstance(each, ast.Return) and each.value is not None and module.scope(each) is function.node:
             yield each.value, frame
 

@@ -16,6 +16,7 @@ from trainlint.source import builtin, objects
 from trainlint.source.castings import says
 from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
 from trainlint.source.history import Earlier, History
+from trainlint.source.nodes import nodes_of, statements
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
     Arguments,
@@ -164,7 +165,7 @@ class _Search:
 
     def _role(self, world: World, node: ast.expr, frame: Frame) -> str:
         """What an expression stands for: the whole model, one of its parts, or neither."""
-        if any(last(each.func) == "deepcopy" for each in ast.walk(node) if isinstance(each, ast.Call)):
+        if any(last(each.func) == "deepcopy" for each in nodes_of(node) if isinstance(each, ast.Call)):
             return ""
         thing = world.evaluate(node, frame)
         if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
@@ -218,7 +219,7 @@ class _Search:
     def _is_copied(self, cast: ast.Call, frame: Frame) -> bool:
         """Whether the file that casts has copied the model before: both go by one identity here."""
         module = frame.module
-        if any(node is getattr(self.model, "node", None) for node in ast.walk(cast.func)):
+        if any(node is getattr(self.model, "node", None) for node in nodes_of(cast.func)):
             return False  # cast where it is made: nothing can have copied it before
         for node in module.loads.get("deepcopy", ()):
             call = module.parents.get(node)
@@ -237,12 +238,12 @@ class _Search:
         over = loop.iter
         if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ELEMENTS):
             return None
-        casts = [call for each in loop.body for call in ast.walk(each) if isinstance(call, ast.Call) and is_cast(call)]
+        casts = [call for each in loop.body for call in nodes_of(each) if isinstance(call, ast.Call) and is_cast(call)]
         role = self._role(self.world, over.func.value, frame) if casts else ""
         if not role:
             return None
         step = frame.step(statement_of(frame.module, casts[0]))
-        tests = [ast.unparse(each.test) for node in loop.body for each in ast.walk(node) if isinstance(each, ast.If)]
+        tests = [ast.unparse(each.test) for node in loop.body for each in nodes_of(node) if isinstance(each, ast.If)]
         found = cast(self.world, casts[0], frame)
         if found is None:
             return None
@@ -461,7 +462,7 @@ def _composed(world: World, model: Built, depth: int) -> Storage | Unknown:
     for _, frame in objects.initialisers(world, model):
         function = objects.function_of(frame)
         receiver = function.args.args[0].arg if function.args.args else "self"
-        for node in ast.walk(function):
+        for node in statements(function):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
                     with suppress(Impossible):  # Another arm makes it.

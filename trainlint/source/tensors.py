@@ -29,6 +29,7 @@ from trainlint.source import (
     weights,
 )
 from trainlint.source.binding import least, library_argument
+from trainlint.source.nodes import statements
 from trainlint.source.summary import dotted
 from trainlint.source.things import (
     Arguments,
@@ -667,7 +668,7 @@ def _writes(frame: Frame) -> tuple[tuple[ast.stmt, ast.expr, ast.expr, bool], ..
     if isinstance(known, tuple):
         return known
     found: list[tuple[ast.stmt, ast.expr, ast.expr, bool]] = []
-    for node in ast.walk(scope):
+    for node in statements(scope):
         match node:
             case ast.Assign(targets=[ast.Subscript(value=target, slice=place)], value=value):
                 found.append((node, target, value, _is_stretch(place)))

@@ -16,6 +16,7 @@ from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
 from trainlint.source import callers, saved
 from trainlint.source.binding import least
 from trainlint.source.builtin import entry, length
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Arguments, Built, Constant, Entries, Frame, Opaque, Thing
 from trainlint.source.world import MOST_BENEATH, World, worlds
@@ -116,7 +117,7 @@ def _candidates(module: Module) -> tuple[tuple[ast.expr | ast.stmt, ast.expr, as
 
 
 def _set_by_statement(module: Module) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
-    for node in ast.walk(module.tree) if module.attributes & set(PADDING) else ():
+    for node in nodes_of(module.tree) if module.attributes & set(PADDING) else ():
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Attribute) and target.attr in PADDING:
@@ -227,8 +228,8 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
 
 
 def _asks_for_padding(test: ast.expr) -> bool:
-    words = {each.attr for each in ast.walk(test) if isinstance(each, ast.Attribute)}
-    words |= {each.value for each in ast.walk(test) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    words = {each.attr for each in nodes_of(test) if isinstance(each, ast.Attribute)}
+    words |= {each.value for each in nodes_of(test) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
     return not words.isdisjoint(PADDING) and not words & set(ENDS)
 
 
@@ -495,7 +496,7 @@ def _ended_by_setting(world: World, module: Module, tokenizer: str) -> Iterator[
             if keyword.arg == "add_eos_token" and _is_true(keyword.value) and _is(world, module, call, tokenizer):
                 yield module.step(call)
     wanted = {"chat_template"} if ignored else {"add_eos_token", "chat_template"}
-    for node in ast.walk(module.tree) if module.attributes & wanted else ():
+    for node in nodes_of(module.tree) if module.attributes & wanted else ():
         match node:
             case ast.Assign(targets=[ast.Attribute(value=value, attr=name)]) if name in wanted:
                 says = _is_true(node.value) if name == "add_eos_token" else _ends(world, module, node.value)
@@ -535,7 +536,7 @@ def other_stops(module: Module) -> Iterator[Step]:
     """The lines of a file that end a turn of a chat with a token of its own; none if that token is made the end."""
     if any(word in text for text in _strings_set_as_end(module) for word in transformers.STOPS):
         return
-    for node in ast.walk(module.tree):
+    for node in nodes_of(module.tree):
         match node:
             case ast.Constant(value=str(text)) if any(word in text for word in transformers.STOPS):
                 if not _is_docstring(module, node):
@@ -543,7 +544,7 @@ def other_stops(module: Module) -> Iterator[Step]:
 
 
 def _strings_set_as_end(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in nodes_of(module.tree):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="eos_token")], value=ast.Constant(value=str(text))):
                 yield text

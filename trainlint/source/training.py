@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainlint.source.binding import parameters
+from trainlint.source.nodes import children, nodes_of
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Function
 from trainlint.source.world import World
@@ -39,12 +40,12 @@ class Trained:
 
 def inside(node: ast.AST) -> Iterator[ast.AST]:
     """What stands in a statement or a function, in its order; functions and classes in it are not opened."""
-    stack = list(reversed(list(ast.iter_child_nodes(node))))
+    stack = children(node)[::-1]
     while stack:
         each = stack.pop()
         yield each
         if not isinstance(each, SCOPES):
-            stack.extend(reversed(list(ast.iter_child_nodes(each))))
+            stack += children(each)[::-1]
 
 
 def trained(world: World, module: Module, loop: ast.stmt, model: str, keeping: ast.AST) -> Trained | None:
@@ -105,7 +106,7 @@ def _is_part(name: str | None, model: str) -> bool:
 def _mentions(loop: ast.stmt, model: str, keeping: ast.AST) -> bool:
     """Whether a loop reads a model anywhere but where its weights are kept."""
     root = model.partition(".")[0]
-    kept = set(ast.walk(keeping))
+    kept = set(nodes_of(keeping))
     return any(
         isinstance(each, ast.Name | ast.Attribute | ast.Subscript)
         and each not in kept
@@ -133,7 +134,7 @@ def _knows(world: World, module: Module, call: ast.Call, model: str) -> bool:
     assert not isinstance(function, ast.Lambda), "function_of finds none"
     own = {each.arg for each in parameters(function)}
     own |= {name for each in inside(function) if isinstance(each, ast.stmt) for name in bound(each)}
-    reads = (each.id for each in ast.walk(function) if isinstance(each, ast.Name))
+    reads = (each.id for each in nodes_of(function) if isinstance(each, ast.Name))
     return root not in own and root in set(reads)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from trainlint.source.recall import Event, Note
+from trainlint.source.recall import Crossing, Event, Note
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Thing, Thunk
 from trainlint.source.workspace import Workspace
@@ -140,11 +140,12 @@ class World(ABC):
     ``memo`` is what is known already. ``running`` are the evaluations that go on, each with its depth; ``open`` has a
     bit for the depth of each that was met again inside of itself, ``passing`` what holds as long as those are open, and
     ``until`` which of it ends with the evaluation of a depth. ``is_cut`` says that the budget or the depth ran out.
-    ``events`` is what the evaluation that goes on has asked and done; ``sure`` that this is all.
+    ``events`` is what the evaluation that goes on has asked and done itself; ``is_noted`` that this is all, ``sure``
+    that it is all of its parts, too. ``handed`` is what a part that was cut is worth, to be taken once.
     """
 
     def __init__(self, workspace: Workspace, path: Path, budget: Budget | None) -> None:
-        self.workspace, self.path, self.looks_for_callers = workspace, path, budget is not None
+        self.workspace, self._path, self.looks_for_callers = workspace, path, budget is not None
         self.budget, self.renews = budget or Budget(), budget is None
         self.memo: dict[tuple[object, int], Note] = {}
         self.running: dict[tuple[object, int], int] = {}
@@ -155,13 +156,15 @@ class World(ABC):
         self.narrow = False
         self.learns = False
         self.needed: dict[ast.AST, frozenset[str]] = {}
-        self.asking: set[tuple[object, ...]] = set()
+        self.asking: dict[tuple[object, ...], None] = {}
         self.given: dict[tuple[object, ...], int] = {}
         self.context: dict[object, Step] = {}
         self.unfollowed: dict[object, Unknown] = {}
         self.marks: dict[tuple[object, ...], Mark] = {}
         self.events: dict[Hashable, Event | Note] | None = None
         self.sure = True
+        self.is_noted = True
+        self.handed: tuple[tuple[object, int], object] | None = None
 
     def resume(self, other: World, fork: tuple[object, ...]) -> None:
         """Take over what another world knew when it first asked about a fork, up to which both go the same way."""
@@ -170,9 +173,23 @@ class World(ABC):
         self.context = dict(islice(other.context.items(), mark.context))
         self.unfollowed = dict(islice(other.unfollowed.items(), mark.unfollowed))
         self.given = dict(islice(other.given.items(), mark.given))
-        self.marks = {key: other.marks[key] for key in self.path.forks}
+        self.marks = {key: other.marks[key] for key in self._path.forks}
 
     # What an evaluation asks of its world beside the worth of expressions is noted, so that a note can be played back.
+
+    @property
+    def path(self) -> Path:
+        """The path of this world. What somebody reads there is not noted."""
+        self.sure = self.is_noted = False
+        return self._path
+
+    def follow(self, is_followed: bool) -> None:
+        """Say whether what the site calls on this path is known."""
+        self.take("followed", lambda world: setattr(world._path, "followed", is_followed))
+
+    def way(self) -> tuple[Step, ...]:
+        """The callers that this path came through."""
+        return self.told("way", lambda world: tuple(world.context.values()))
 
     def choose(self, kind: str, key: tuple[object, ...], answers: Sequence[Step]) -> int:
         """The answer of this world to a fork."""
@@ -180,7 +197,11 @@ class World(ABC):
         answer = self._chosen(fork, answers)
         if self.events is not None and fork not in self.events:
             self.events[fork] = Event(
-                fork, answer, lambda world: world.answered(fork) or 0, lambda world: world._chosen(fork, answers)
+                fork,
+                answer,
+                lambda world: world.answered(fork) or 0,
+                lambda world: world._chosen(fork, answers),
+                lambda world: world.choose(kind, key, answers),
             )
         return answer
 
@@ -189,15 +210,15 @@ class World(ABC):
             return self.given[fork]
         if len(answers) < 2:
             return 0
-        if fork not in self.path.forks:
-            self.path.forks[fork] = Fork(str(fork[0]), tuple(answers))
+        if fork not in self._path.forks:
+            self._path.forks[fork] = Fork(str(fork[0]), tuple(answers))
             known = (self.memo, self.context, self.unfollowed, self.given)
             self.marks[fork] = Mark(*(len(each) for each in known))
-        return self.path.forks[fork].answer
+        return self._path.forks[fork].answer
 
     def answered(self, fork: tuple[object, ...]) -> int | None:
         """What this world has said at a fork; None where it was not asked."""
-        met = self.path.forks.get(fork)
+        met = self._path.forks.get(fork)
         return self.given.get(fork, met.answer if met is not None else None)
 
     def answer(self, fork: tuple[object, ...], answer: int) -> None:
@@ -208,30 +229,46 @@ class World(ABC):
         """What this world says of itself; ``what`` names the question."""
         answer = tell(self)
         if self.events is not None:
-            self.events.setdefault(("told", what), Event(("told", what), answer, tell, tell))
+            again = lambda world: world.told(what, tell)  # noqa: E731
+            self.events.setdefault(("told", what), Event(("told", what), answer, tell, tell, again))
         return answer
 
     def take(self, what: Hashable, change: Callable[[World], None]) -> None:
         """Let this world take something down, by its name, that it says again later."""
         change(self)
         if self.events is not None:
-            self.events.setdefault(("taken", what), Event(what, None, None, change))
+            again = lambda world: world.take(what, change)  # noqa: E731
+            self.events.setdefault(("taken", what), Event(what, None, None, change, again))
 
     @contextmanager
     def once(self, question: tuple[object, ...]) -> Iterator[bool]:
         """Whether a question is free to be asked: inside of itself it is not."""
-        if question in self.asking:
-            self.sure = False
-            yield False
-            return
-        if self.events is not None:
-            is_free: Callable[[World], bool] = lambda world: question not in world.asking  # noqa: E731
-            self.events.setdefault(("asked", question), Event(question, True, None, is_free))
-        self.asking.add(question)
+        is_free = self.enter(question)
         try:
-            yield True
+            yield is_free
         finally:
-            self.asking.discard(question)
+            if is_free:
+                self.leave(question)
+
+    def enter(self, question: tuple[object, ...]) -> bool:
+        """Begin to ask a question, if that is not done already."""
+        is_free = question not in self.asking
+        if is_free:
+            self.asking[question] = None
+        self.sure = self.sure and is_free
+        if self.events is not None:
+            ask: Callable[[World], bool] = lambda world: question not in world.asking  # noqa: E731
+            entering = Event(question, is_free, ask, ask, lambda world: world.enter(question))
+            self.events["entered", len(self.events)] = entering
+        return is_free
+
+    def leave(self, question: tuple[object, ...]) -> None:
+        """Be done with a question that was entered."""
+        self.asking.pop(question, None)
+        if self.events is not None:
+            nothing: Callable[[World], None] = lambda world: None  # noqa: E731
+            leaving = Event(("left", question), None, None, nothing, lambda world: world.leave(question))
+            self.events["left", len(self.events)] = leaving
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Thing:
         """What an expression is worth; budgeted, memoised, and safe against definitions that need themselves.
@@ -246,38 +283,49 @@ class World(ABC):
         if key in self.passing:
             return self._in_passing(key)  # type: ignore[no-any-return]
         depth = len(self.running)
+        if self.handed is not None and self.handed[0] == key:
+            return self._taken()  # type: ignore[no-any-return]
         if self.renews and not depth:
             self.budget.left = STEPS_OF_A_QUESTION
         self.budget.left -= 1
+        note = Note(node, frame, key)
         if key in self.running:
-            self.sure = False
-            if self._is_carried():
-                raise Impossible
-            self.open |= 1 << self.running[key]
-            return Unknown(CIRCULAR)
+            return self._circular(note)
         if depth >= DEEPEST or self.budget.left < 0:
             self.is_cut, self.sure = True, False
             return Unknown("it takes too many steps to settle")
-        return self._settled(Note(key, node, 1), frame, lambda: self.expression(node, frame))  # type: ignore[no-any-return]
+        return self._settled(note)  # type: ignore[no-any-return]
 
-    def ask(self, question: str, frame: Frame, work: Callable[[], T]) -> T:
+    def _circular(self, note: Note) -> Unknown:
+        """What is evaluated already, further up."""
+        self.sure = False
+        if self._is_carried():
+            raise Impossible
+        self.open |= 1 << self.running[note.key]
+        note.value = Unknown(CIRCULAR)
+        if self.events is not None:
+            self.events["circular", len(self.events)] = note
+        return note.value
+
+    def ask(self, question: str, frame: Frame, work: Callable[[World], T]) -> T:
         """The answer to a question about a frame; it is remembered as the worth of an expression is, and is free."""
         key = (question, frame.number)
         known = self.memo.get(key)
-        answer: T = (
-            self._again(known) if known is not None else self._settled(Note(key, frame.function, 0), frame, work)
-        )
-        return answer
+        if known is not None:
+            return self._again(known)  # type: ignore[no-any-return]
+        return self._settled(Note(question, frame, key, work))  # type: ignore[no-any-return]
 
-    def _settled(self, note: Note, frame: Frame, work: Callable[[], Any]) -> Any:
+    def _settled(self, note: Note) -> Any:
         """What a note of an earlier world says that can be played back here, else what comes of the work."""
-        place = (note.key[0], self.workspace.recall.version(frame), self.looks_for_callers)
-        old = None if self.renews else self.workspace.recall.find(place, self)
+        if self.renews:
+            return self._worked_out(note, None)
+        place = (note.key[0], self.workspace.recall.version(note.frame), self.looks_for_callers)
+        old = self.workspace.recall.find(place, self)
         if old is not None and self._plays(old, len(self.running)):
             if old.is_possible:
                 self.memo[old.key] = old
             return self._again(old)
-        return self._worked_out(note, place, work)
+        return self._worked_out(note, place)
 
     def _plays(self, note: Note, depth: int) -> bool:
         """Whether this world asks and does what the note says, with the same answers; it is left as after the work."""
@@ -298,7 +346,7 @@ class World(ABC):
                 if not event.is_possible:
                     return True
                 self.memo[event.key] = event
-            elif known is not event:
+            elif known.value is not event.value:
                 return False
         return True
 
@@ -316,19 +364,59 @@ class World(ABC):
         """What was found a moment ago, and holds as long as what it met is open."""
         note, met = self.passing[key]
         self.workspace.journal.used(note.number)
+        if self.events is not None:
+            self.events[note] = note
         self.open |= met
         self.sure = False
         return note.value
 
-    def _worked_out(self, note: Note, place: Hashable, work: Callable[[], Any]) -> Any:
-        depth, journal = len(self.running), self.workspace.journal
-        start, events, sure, others = len(journal), self.events, self.sure, self.open
-        self.events, self.sure, self.open = {}, True, 0
-        is_done = False
+    def _remade(self, place: Hashable) -> Note | None:
+        """The note of a place whose questions and parts, asked here in earnest, come to the same; None without one.
+
+        Then it is as if only the parts had been asked for: the work that follows asks for them again, at no cost.
+        """
+        recall, asked, circles = self.workspace.recall, len(self.asking), 0
+        each = recall.making(place)
+        try:
+            while isinstance(each, Crossing):
+                event = each.event
+                answer = event.again(self)
+                if isinstance(event, Note):
+                    circles += event.key in self.running
+                    if not self._holds(event.key):
+                        self.handed, each = (event.key, answer), None
+                        break
+                    answer = recall.number(answer)
+                each = each.ways.get(answer)
+        finally:
+            while len(self.asking) > asked:
+                self.asking.popitem()
+        if each is None or self.budget.left < 0:
+            self.budget.left += circles
+            return None
+        assert isinstance(each, Note), "the last crossing is behind"
+        return each
+
+    def _holds(self, key: tuple[object, int]) -> bool:
+        """Whether the same is there when it is asked for again; not so where it was cut."""
+        return key in self.memo or key in self.passing or key in self.running
+
+    def _taken(self) -> Any:
+        """What a part was worth that has just been cut."""
+        assert self.handed is not None, "somebody hands it over"
+        (_, value), self.handed, self.sure = self.handed, None, False
+        return value
+
+    def _worked_out(self, note: Note, place: Hashable | None) -> Any:
+        outside = self.events, self.sure, self.is_noted, self.open
+        depth, start = len(self.running), len(self.workspace.journal)
+        self.events, self.sure, self.is_noted, self.open = {}, True, True, 0
+        old, is_done = None, False
         if note.steps:
             self.running[note.key] = depth
         try:
-            note.value = work()
+            old = self._remade(place) if place is not None and not self.is_cut else None
+            note.value = note.anew(self) if old is None else self._said_by(old)
             is_done = True
         except Impossible:
             note.is_possible = False
@@ -340,31 +428,57 @@ class World(ABC):
             is_done = True
         finally:
             met = self.open & ((1 << depth) - 1)
-            is_whole = (is_done or not note.is_possible) and (not note.steps or not (met or self.is_cut))
+            is_whole = not note.steps or not (met or self.is_cut)
+            if is_done or not note.is_possible:
+                self._keep(note, place, start, is_whole=is_whole, is_new=old is None)
+            note.number = self.workspace.journal.worked_out(start)
             if note.steps:
-                del self.running[note.key]
-                for key in self.until.pop(depth, ()):
-                    del self.passing[key]
-                if is_done and met and not self.is_cut:
-                    self.passing[note.key] = note, met
-                    self.until.setdefault(met.bit_length() - 1, []).append(note.key)
-                self.is_cut = self.is_cut and depth > 0
-            self.open = others | met
-            if self.sure and is_whole:
-                note.rest_on(tuple(self.events.values()))
-            self.events, self.sure = events, sure and note.events is not None
-            if events is not None:
-                events[note] = note
-            note.number = journal.worked_out(start)
-            if note.events is not None and not self.renews:
-                self.workspace.recall.keep(place, note)
+                self._close(note, met if is_done and not self.is_cut else 0)
+            self.events, sure, self.is_noted, others = outside
+            self.sure, self.open = sure and note.events is not None, others | met
+            if self.events is not None:
+                self.events[note] = note
             if is_whole and is_done:
                 self.memo[note.key] = note
         return note.value
 
+    def _said_by(self, old: Note) -> Any:
+        """What a note says, for its parts are the same; what it rests on beside them is used again."""
+        if old.own is not None:
+            self.workspace.journal.used(old.own)
+        if not old.is_possible:
+            raise Impossible
+        return old.value
+
+    def _keep(self, note: Note, place: Hashable | None, start: int, *, is_whole: bool, is_new: bool) -> None:
+        """Keep what was found, with what was asked and done for it."""
+        assert self.events is not None, "an evaluation goes on"
+        recall, events = self.workspace.recall, tuple(self.events.values())
+        if self.sure and is_whole:
+            note.rest_on(events)
+        if place is None:
+            return
+        if note.events is not None:
+            recall.keep(place, note)
+        if is_new:
+            note.value = recall.same(note.value)
+            if self.is_noted and not self.is_cut and self.budget.left >= 0:
+                note.own = self.workspace.journal.own(start)
+                recall.keep_making(place, note, events)
+
+    def _close(self, note: Note, met: int) -> None:
+        """End an evaluation: what held as long as it was open is gone, and it holds as long as what it met is open."""
+        depth = self.running.pop(note.key)
+        for key in self.until.pop(depth, ()):
+            del self.passing[key]
+        if met:
+            self.passing[note.key] = note, met
+            self.until.setdefault(met.bit_length() - 1, []).append(note.key)
+        self.is_cut = self.is_cut and depth > 0
+
     def _is_carried(self) -> bool:
         """Whether this path takes what an earlier turn of a loop left: the first turn, on another path, tells it."""
-        turns = (fork.answer for key, fork in self.path.forks.items() if key[:2] == ("branch", "loop"))
+        turns = (fork.answer for key, fork in self._path.forks.items() if key[:2] == ("branch", "loop"))
         return not self.renews and any(turns)
 
     def force(self, thunk: Thunk) -> Thing:

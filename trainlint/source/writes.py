@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import ANY_KEY, Module, dotted
 from trainlint.source.things import Built, Class, Items, Thing
 from trainlint.source.world import Budget, Impossible, Path, World
@@ -24,7 +25,7 @@ def own_calls(module: Module, function: FunctionDef) -> tuple[ast.Call, ...]:
         receiver = function.args.args[0].arg if function.args.args else ""
         known = tuple(
             node
-            for node in ast.walk(function)
+            for node in nodes_of(function)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and dotted(node.func.value) == receiver

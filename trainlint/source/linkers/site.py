@@ -71,8 +71,10 @@ def standing_to_train(world: World, site: Site) -> Frame:
         given = (*site.call.args[:2], *(each.value for each in site.call.keywords if each.arg in NEEDED))
         roots = {root.id for root in map(_root, given) if root is not None}
         if roots & optional:
-            world.needed[function] = frozenset(roots & optional)
-    world.learns = trains(site.module, site.call)
+            needed: dict[ast.AST, frozenset[str]] = {function: frozenset(roots & optional)}
+            world.take(("needed", function), lambda each: each.needed.update(needed))
+    is_training = trains(site.module, site.call)
+    world.take("learns", lambda each: setattr(each, "learns", is_training))
     return standing(world, site)
 
 

@@ -116,10 +116,14 @@ def _is_call(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr)
 
 
+def _alone(world: World) -> None:
+    world.looks_for_callers = False
+
+
 def facts(world: World, site: Site) -> Iterator[DiscardedResult]:
     """What one path shows of a result that is thrown away."""
     # Who calls tells nothing of what a line is applied to that its own file does not.
-    world.looks_for_callers = False
+    world.take("alone", _alone)
     frame, call = standing(world, site), site.call
     if any(keyword.arg in effects.SWITCHES for keyword in call.keywords):
         return

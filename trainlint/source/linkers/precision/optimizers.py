@@ -81,7 +81,7 @@ def facts(world: World, site: Site) -> Iterator[Optimizer]:
     known, given, params = first or _called(world, site, frame)
     if known is None or params is None:
         return
-    world.path.followed = True
+    world.follow(True)
     found = trained(world, params)
     of_engine = _of_engine(world, frame)
     kept, found = (of_engine, found) if of_engine else stored(world, found, site.call, frame)

@@ -54,7 +54,7 @@ def facts(world: World, site: Site) -> Iterator[Optimizer]:
     model = argument(given, PARAMETERS, "model")
     if not isinstance(model, Thunk):
         return
-    world.path.followed = True
+    world.follow(True)
     settings = _settings(world, argument(given, PARAMETERS, "args"))
     around = _around(world, settings, surroundings(world, site, frame))
     kept = _stored(world, model, site, frame)

@@ -146,7 +146,7 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         fact = _derived(world, called, called.what, site, frame)
     elif isinstance(called, Function | External):
         fact = _own_metric(world, called, site, frame)
-    world.path.followed = fact is not None or _is_entered(called)
+    world.follow(fact is not None or _is_entered(called))
     if fact is not None:
         yield fact
     if isinstance(fact, Loss) and known is not None and not world.narrow:

@@ -116,7 +116,7 @@ def placed(world: World, fact: LossArithmetic, site: Site, place: tuple[ast.AST,
 
 def modules(world: World, site: Site) -> list[Module]:
     """The files that lead to a site in this world: its own, and those of its callers."""
-    paths = dict.fromkeys((site.module.path, *(step.where.path for step in world.context.values())))
+    paths = dict.fromkeys((site.module.path, *(step.where.path for step in world.way())))
     found = [world.workspace.module(path) for path in paths]
     return [module for module in found if not isinstance(module, Fault)]
 
