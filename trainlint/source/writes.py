@@ -173,13 +173,21 @@ def is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
 
 
 def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.ClassDef]) -> bool:
+    """Whether what a statement writes to is an object of one of these classes, each of which asks that."""
+    key = ("of which class", target)
+    if key not in world.workspace.answers:
+        world.workspace.answers[key] = _class_of(world, module, target)
+    return world.workspace.answers[key] in nodes
+
+
+def _class_of(world: World, module: Module, target: ast.expr) -> ast.ClassDef | None:
     frame = world.open_frame(module, target)
     cls = _class(world.apart().evaluate(target, frame))
     if cls is None:
         # Its own small budget, not the asker's: what is found must not depend on who asks.
         with suppress(Impossible):
             cls = _class(type(world)(world.workspace, Path(), Budget(FEW_STEPS)).evaluate(target, frame))
-    return cls in nodes
+    return cls
 
 
 def _class(thing: Thing) -> ast.ClassDef | None:
