@@ -13,6 +13,7 @@ from trainlint.source.journal import Answers, AskedFor, Dependencies, File, Jour
 from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
 
@@ -28,7 +29,7 @@ LARGEST = (1 << 63) - 1
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
 """How many words of a query are looked for in files."""
 
-STARS = re.compile(rb"\bfrom[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
+STARS = re.compile(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
 LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
@@ -212,6 +213,20 @@ class Workspace:
         """
         query = Query(Kind.MENTIONS, (word, os.path.dirname(near)))
         return tuple(self._modules_of(self._asked(query)))
+
+    def mentioning(self, word: str, near: str, pattern: Pattern) -> Iterator[Module]:
+        """The same one by one, but for those whose bytes are without a pattern: they need not be read."""
+        return self._matched(Query(Kind.MENTIONS, (word, os.path.dirname(near))), pattern)
+
+    def mentioning_both(self, word: str, other: str, pattern: Pattern) -> Iterator[Module]:
+        """The modules whose text holds both words and a pattern, ``MOST_FILES`` of those with the words at most."""
+        return self._matched(Query(Kind.BOTH, (word, other)), pattern)
+
+    def _matched(self, query: Query, pattern: Pattern) -> Iterator[Module]:
+        for path in self._asked(query):
+            self.journal.note(File(path))
+            if path in self._modules or pattern.search(self._text(path)):
+                yield from self._modules_of((path,))
 
     def _asked(self, query: Query) -> tuple[str, ...]:
         """The answer to a query, noted."""
