@@ -20,6 +20,7 @@ from trainlint.source.linkers.precision.surroundings import surroundings
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.parameters import trained
 from trainlint.source.requirements import Declared, declared
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Built, Class, Constant, External, Frame, Method, Opaque, Thing, Thunk
@@ -32,6 +33,7 @@ FIFTH = (5,)
 """From this version on the library keeps the format of the checkpoint where it is told none."""
 
 NO_MODEL = re.compile(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
+LOADING = Pattern(rb"\.[\s\\]*from_pretrained[\s\\]*\(")
 PARTLY = re.compile(r"peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad", re.IGNORECASE)
 """What files say where not all of the weights are trained as they were loaded."""
 
@@ -47,28 +49,36 @@ class Load:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where training starts, in projects that load checkpoints."""
-    if not any(_may_load(world, each) for each in world.workspace.mentions_both("from_pretrained", "transformers")):
-        return
-    yield from optimizers.sites(world, module)
-    yield from trainers.sites(world, module)
+    every = [*optimizers.sites(world, module), *trainers.sites(world, module)]
+    return iter(every if every and _is_anything_loaded(world) else ())
+
+
+def _is_anything_loaded(world: World) -> bool:
+    """Whether any file of the project may load a model in the format in which it was saved."""
+    key = ("anything is loaded",)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, bool):
+        loading = world.workspace.mentioning_both("from_pretrained", "transformers", LOADING)
+        known = world.workspace.answers[key] = any(_may_load(world, each) for each in loading)
+    return known
 
 
 def _may_load(world: World, module: Module) -> bool:
     """Whether a file loads a model without saying in which format, for all that its words say."""
-    known = module.kept.get("may load")
-    if not isinstance(known, bool):
-        open_ones = any(
-            last(call.func) == "from_pretrained"
-            and isinstance(call.func, ast.Attribute)
-            and not NO_MODEL.search(last(call.func.value))
-            and not any(keyword.arg in (None, *QUANTISING) for keyword in call.keywords)
-            for call in module.calls
-        )
-        known = open_ones and not module.is_test and not PARTLY.search(module.text)
-        version = declared(world.workspace, "transformers", module.path) if known else None
-        auto = any(each.value == "auto" for each in _texts(module)) if known else False
-        known = module.kept["may load"] = known and (auto or version is None or version.may_be(FIFTH))
-    return known
+    if module.is_test or PARTLY.search(module.text) or not any(map(_is_open, module.calls)):
+        return False
+    if any(each.value == "auto" for each in _texts(module)):
+        return True
+    version = declared(world.workspace, "transformers", module.path)
+    return version is None or version.may_be(FIFTH)
+
+
+def _is_open(call: ast.Call) -> bool:
+    """Whether a call loads a model in a format that nothing says."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "from_pretrained":
+        return False
+    is_told = any(keyword.arg in (None, *QUANTISING) for keyword in call.keywords)
+    return not is_told and not NO_MODEL.search(last(call.func.value))
 
 
 def _texts(module: Module) -> Iterator[ast.Constant]:

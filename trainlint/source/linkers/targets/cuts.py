@@ -31,11 +31,11 @@ OF_HIDDEN = re.compile(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The subscripts that end before a class, in files that predict one."""
     words = (word.decode() for word in PREDICTS)
-    if not any(word in module.loads for word in words) or not cuts(module.data):
+    if not any(word in module.loads for word in words):
         return
-    for node in module.of_kind(ast.Subscript):
-        if _end(module, node) is not None:
-            yield Site(node, module)
+    found = [node for node in module.of_kind(ast.Subscript) if _end(module, node) is not None]
+    if found and cuts(module.data):
+        yield from (Site(node, module) for node in found)
 
 
 def _end(module: Module, node: ast.Subscript) -> ast.expr | None:
