@@ -174,10 +174,19 @@ def is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
 
 def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.ClassDef]) -> bool:
     """Whether what a statement writes to is an object of one of these classes, each of which asks that."""
-    key = ("of which class", target)
-    if key not in world.workspace.answers:
-        world.workspace.answers[key] = _class_of(world, module, target)
-    return world.workspace.answers[key] in nodes
+    journal, answers = world.workspace.journal, world.workspace.answers
+    known = answers.get(("classes of what is written to",))
+    if not isinstance(known, dict):
+        known = answers["classes of what is written to",] = {}
+    if target in known:
+        cls, number = known[target]
+        journal.used(number)
+        return cls in nodes
+    start, cls = len(journal), _class_of(world, module, target)
+    # What is not found may be so for being asked too deep inside of other questions.
+    if cls is not None:
+        known[target] = cls, journal.worked_out(start)
+    return cls in nodes
 
 
 def _class_of(world: World, module: Module, target: ast.expr) -> ast.ClassDef | None:
