@@ -1,20 +1,25 @@
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+import trainlint
 from trainlint.facts import Fact, Unreadable
 from trainlint.knowledge import checkpoints, losses, metrics, optimizers, torch, torchvision, transformers
 from trainlint.knowledge import effects as known_effects
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
 from trainlint.source.linkers.targets.losses import SKIPS
-from trainlint.source.sift import relevant, words
+from trainlint.source.sift import relevant, spelling, words
+from trainlint.source.summary import summarize
+from trainlint.source.text import Fault, parse, rows
 from trainlint.testing import findings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -355,3 +360,58 @@ def test_a_line_that_may_do_nothing_makes_its_file_relevant(text: str) -> None:
 )
 def test_an_order_that_is_taken_is_not_enough(text: str) -> None:
     assert not relevant(text.encode())
+
+
+WRITTEN = b"""
+from codec import (  # sizes, and the shapes
+    shapes,
+    rates as speeds,
+)
+import codec.tables as tables, codec
+import trees \\
+    as woods
+
+def step(model): return (model.forward)(
+    1)
+class Layer: build = staticmethod(step)
+known = {"layer": Layer, step: [Layer]}, Layer
+wrapped = compile(step)(Layer) if step else codec.Layer
+step (1), step  # calls
+(2)
+run(step
+    , key=Layer); print(f"{Layer}{step=}")
+"""
+
+
+def files_to_read() -> Iterator[bytes]:
+    yield WRITTEN
+    yield from (path.read_bytes() for path in sorted((Path(trainlint.__file__).parent / "source").glob("*.py")))
+
+
+@pytest.mark.parametrize("which", ["called", "handed on", "imported"])
+def test_what_is_done_with_a_name_is_seen_in_the_bytes(which: str) -> None:
+    for data in files_to_read():
+        tree = parse(data, "some.py")
+        assert not isinstance(tree, Fault)
+        module = summarize("some", "some", "some.py", tree, rows(data))
+        calls: set[ast.AST] = {each.func for each in module.calls}
+        # ``case Layer():`` reads a class, but hands nothing on.
+        matched: set[ast.AST] = {each.cls for each in module.of_kind(ast.MatchClass)}
+        match which:
+            case "called":
+                names = {name for name, nodes in module.loads.items() if not calls.isdisjoint(nodes)}
+                missed = [name for name in names if not spelling.called(name).search(data)]
+            case "handed on":
+                names = {name for name, nodes in module.loads.items() if not (calls | matched).issuperset(nodes)}
+                missed = [name for name in names if not spelling.handed_on(name).search(data)]
+            case _:
+                names = {full.rpartition(".")[2] for full in module.imports.values()}
+                missed = [name for name in names if not spelling.imported(name).search(data)]
+        assert not missed, (missed, data[:200])
+
+
+def test_a_definition_an_import_and_a_text_are_no_use_of_a_name() -> None:
+    said = b'"""The step."""\nfrom .step import run\ndef step(): "step"\nclass step(Base): ...\n'
+    assert not spelling.called("step").search(said)
+    assert not spelling.imported("step").search(said)
+    assert not spelling.handed_on("run").search(b"run(1), self.run (2), 'run'\ndef run(self): ...")

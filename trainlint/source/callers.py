@@ -12,6 +12,8 @@ from trainlint.source.binding import argument, arguments, declared, defaults, pa
 from trainlint.source.flow import applications
 from trainlint.source.gradients import trains
 from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
+from trainlint.source.sift import spelling
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -34,6 +36,7 @@ from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
+MAKING = Pattern(b"|".join(word.encode() for word in MAKERS))
 APPLIED = ("forward", "__call__")
 MOST_YIELDS = 3
 STEPS = ("compute_loss", "training_step", "prediction_step")
@@ -336,7 +339,7 @@ def _is_beside(module: Module, offer: ast.expr, cls: Class, other: Class) -> boo
 
 def _by_library(world: World, cls: Class) -> Iterator[Caller]:
     """``Tagger.from_pretrained(...)`` and its kin, under any name that the class is given."""
-    for module in world.workspace.mentions(cls.name, cls.module.path):
+    for module in world.workspace.mentioning(cls.name, cls.module.path, MAKING):
         for word in () if module.is_test else MAKERS:
             for node in module.loads.get(word, ()):
                 call = module.parents.get(node)
@@ -348,13 +351,13 @@ def _by_library(world: World, cls: Class) -> Iterator[Caller]:
 
 def _offers(world: World, cls: Class) -> Iterator[tuple[Module, ast.expr]]:
     """Where a class is put into a table, and where names are looked up in its module."""
-    for module in world.workspace.mentions(cls.name, cls.module.path):
+    for module in world.workspace.mentioning(cls.name, cls.module.path, spelling.handed_on(cls.name)):
         for node in () if module.is_test else references(module, cls.name):
             held = isinstance(module.parents.get(node), ast.Dict | ast.keyword | ast.Tuple | ast.List | ast.Return)
             if held and _is(world.apart().evaluate(node, world.open_frame(module, node)), cls.node):
                 yield module, node
     last_word = cls.module.name.rpartition(".")[2]
-    for module in world.workspace.mentions_both("getattr", last_word):
+    for module in world.workspace.mentioning_both("getattr", last_word, spelling.imported(last_word)):
         for call, home in () if module.is_test else _lookups(module):
             if module.imports.get(home.id, "").rpartition(".")[2] == last_word:
                 found = world.apart().evaluate(home, world.open_frame(module, call))
@@ -397,7 +400,7 @@ def subclasses(world: World, cls: Class) -> Iterator[Class]:
 
 def calls_of(world: World, name: str, node: ast.AST, near: Module) -> Iterator[Caller]:
     """Every call in the project whose callable is this function or class."""
-    for module in world.workspace.mentions(name, near.path):
+    for module in world.workspace.mentioning(name, near.path, spelling.called(name)):
         for callable in () if module.is_test else module.loads.get(name, ()):
             call = module.parents.get(callable)
             if not isinstance(call, ast.Call) or call.func is not callable:
@@ -583,9 +586,32 @@ def _every_caller(world: World, module: Module, function: FunctionNode) -> Itera
         yield from _applications(world, module, function)
         return
     yield from calls_of(world, function.name, function, module)
-    for other in world.workspace.mentions(function.name, module.path):
+    for other in world.workspace.mentioning(function.name, module.path, spelling.handed_on(function.name)):
         for node in references(other, function.name):
-            yield from _confirmed(world, other, node, function)
+            if _may_name(other, node, module, function):
+                yield from _confirmed(world, other, node, function)
+
+
+def _may_name(module: Module, node: ast.expr, home: Module, function: FunctionDef) -> bool:
+    """Whether a name may be that of a function where it stands: not where a variable hides it, nor outside of the
+    class whose method it is.
+    """
+    if not isinstance(node, ast.Name):
+        return True
+    holder, first = home.scope(function), module.scope(node)
+    scope = first
+    while not isinstance(scope, ast.Module):
+        if scope is holder:
+            return scope is first or not isinstance(scope, ast.ClassDef)
+        if not isinstance(scope, ast.ClassDef) and _is_variable(module, scope, node.id):
+            return False
+        scope = module.scope(scope)
+    return isinstance(holder, ast.Module)
+
+
+def _is_variable(module: Module, scope: FunctionNode, name: str) -> bool:
+    """Whether a function has a variable of a name that no import binds."""
+    return name in declared(scope) or (name not in module.imports and is_local(module, scope, name))
 
 
 def references(module: Module, word: str) -> Iterator[ast.expr]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trainlint.facts import Device, Dtype, Storage
 from trainlint.knowledge.formats import FRAMEWORKS, WIDE, WORDS
 from trainlint.source import callers, regions, sharding, trainers
-from trainlint.source.reach import reach
+from trainlint.source.reach import leads, reach
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Cast, External, Format, Frame, Made, Opaque, Thing
@@ -124,14 +124,22 @@ def by_framework(world: World, modules: Sequence[Module]) -> Unknown | None:
     paths = {module.path for module in modules}
     for word in FRAMEWORKS:
         for module in world.workspace.mentions(word, modules[0].path):
-            leads = not module.is_test and paths & {each.path for each in reach(world, [module])}
-            found = _opening(world, module, word) if leads else None
-            if found is not None:
+            found = _opening(world, module, word) if not module.is_test else None
+            if found is not None and any(leads(world, module, path) for path in paths):
                 return found
     return None
 
 
 def _opening(world: World, module: Module, word: str) -> Unknown | None:
+    """Why a file may open a region, by a call of what ends in a word."""
+    key = ("may open a region", module.path, word)
+    if key not in world.workspace.answers:
+        world.workspace.answers[key] = _opened(world, module, word)
+    known = world.workspace.answers[key]
+    return known if isinstance(known, Unknown) else None
+
+
+def _opened(world: World, module: Module, word: str) -> Unknown | None:
     for name in module.ending(word):
         for node in module.loads[name]:
             call = module.parents.get(node)

@@ -6,12 +6,14 @@ import ast
 import os.path
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from trainlint.knowledge import torch
 from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Constant, Entries, External, Function, Opaque, Partial, Thing
 from trainlint.source.workspace import Workspace
@@ -236,15 +238,18 @@ def _namesakes(workspace: Workspace, word: str, near: Module) -> tuple[tuple[Mod
     """The few methods of the project with one name; a name that many share says nothing."""
     known = workspace.answers.get(("named", word, os.path.dirname(near.path)))
     if not isinstance(known, tuple):
-        found = [
-            (module, node, int(isinstance(module.parents.get(node), ast.ClassDef)))
-            for module in (workspace.mentions(f"def {word}", near.path) if word else ())
-            for node in module.definitions.get(word, ())
-            if isinstance(node, ast.FunctionDef)
-        ]
-        known = tuple(found) if len(found) <= MOST_NAMESAKES else ()
+        found = tuple(islice(_defined(workspace, word, near), MOST_NAMESAKES + 1)) if word else ()
+        known = found if len(found) <= MOST_NAMESAKES else ()
         workspace.answers["named", word, os.path.dirname(near.path)] = known
     return known
+
+
+def _defined(workspace: Workspace, word: str, near: Module) -> Iterator[tuple[Module, FunctionDef, int]]:
+    """The functions of the project with one name, and how many parameters of each a call does not fill."""
+    for module in workspace.mentioning(f"def {word}", near.path, Pattern(rb"def %b(?!\w)" % word.encode())):
+        for node in module.definitions.get(word, ()):
+            if isinstance(node, ast.FunctionDef):
+                yield module, node, int(isinstance(module.parents.get(node), ast.ClassDef))
 
 
 def _default(search: Search, module: Module, node: ast.arguments, value: ast.AST) -> None:

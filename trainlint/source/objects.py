@@ -9,7 +9,7 @@ from dataclasses import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final
-from trainlint.source.nodes import nodes_of, statements
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import (
     Arguments,

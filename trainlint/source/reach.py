@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from trainlint.source.summary import Module
@@ -11,27 +12,31 @@ MOST_FILES = 60
 """Files that are followed from a few: a web of imports holds most of a large project."""
 
 
-def reach(world: World, modules: Iterable[Module]) -> list[Module]:
-    """These files, and those of the project that they import, and so on."""
-    found: dict[str, Module] = {}
-    waiting = list(modules)
+def reach(world: World, modules: Iterable[Module]) -> Iterator[Module]:
+    """These files, and those of the project that they import, and so on; each is read when its turn has come."""
+    found: set[str] = set()
+    waiting = deque(module.path for module in modules)
     while waiting and len(found) < MOST_FILES:
-        module = waiting.pop(0)
-        if module.path not in found:
-            found[module.path] = module
+        path = waiting.popleft()
+        module = world.workspace.module(path) if path not in found else None
+        if isinstance(module, Module):
+            found.add(path)
+            yield module
             waiting += _imported(world, module)
-    return list(found.values())
 
 
-def _imported(world: World, module: Module) -> Iterator[Module]:
+def _imported(world: World, module: Module) -> Iterator[str]:
     names = {*module.imports.values(), *(star for star, _ in module.stars)}
     for name in sorted({each for full in names for each in (full, full.rpartition(".")[0]) if each}):
         path = world.workspace.locate(name, module)
-        other = world.workspace.module(path) if path is not None else None
-        if isinstance(other, Module):
-            yield other
+        if path is not None:
+            yield path
 
 
 def leads(world: World, module: Module, path: str) -> bool:
     """Whether a file imports another, itself or through others."""
-    return any(each.path == path for each in reach(world, [module]))
+    key = ("reach", module.path)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, frozenset):
+        known = world.workspace.answers[key] = frozenset(each.path for each in reach(world, [module]))
+    return path in known

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trainlint.source import builtin, settings
-from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import (
     Arguments,

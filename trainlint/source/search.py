@@ -15,10 +15,16 @@ FEW_WORDS = 24
 SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
 """Turns what is no part of an identifier into spaces."""
 
-WRITES = re.compile(rb"(?<!\bself)\.(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
+# Patterns that begin with letters are looked for five times quicker than those that begin with an assertion.
+
+WRITES = re.compile(rb"\.(?<!\bself\.)(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
 """A write to an attribute of something that is not called ``self``."""
 
-SETTERS = re.compile(rb"(?:setattr\(\s*[\w.]+\s*,|\.(?:add|register)_module\(|\._modules\[)\s*[\"'](\w+)[\"']")
+SETTERS = (
+    re.compile(rb"setattr\(\s*[\w.]+\s*,\s*[\"'](\w+)[\"']"),
+    re.compile(rb"_module(?:(?<=\.add_module)|(?<=\.register_module))\(\s*[\"'](\w+)[\"']"),
+    re.compile(rb"\._modules\[\s*[\"'](\w+)[\"']"),
+)
 """The same through ``setattr``, and through the table of a module's own modules."""
 
 Tables = tuple[dict[str, list[str]], dict[str, list[str]], dict[bytes, list[str]] | None]
@@ -193,7 +199,7 @@ def _identifiers(text: bytes) -> frozenset[bytes]:
 
 def _written(text: bytes) -> frozenset[bytes]:
     """The attributes that a text writes."""
-    return frozenset((*WRITES.findall(text), *SETTERS.findall(text)))
+    return frozenset(name for pattern in (WRITES, *SETTERS) for name in pattern.findall(text))
 
 
 def _whole(identifier: bytes) -> re.Pattern[bytes]:

@@ -17,6 +17,7 @@ from trainlint.source.castings import says
 from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
 from trainlint.source.history import Earlier, History
 from trainlint.source.nodes import nodes_of, statements
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
     Arguments,
@@ -36,6 +37,9 @@ from trainlint.value import Step, Unknown
 
 DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
+
+SETTING = tuple((word, Pattern(word.encode())) for word in (*precision.DEFAULT_SETTERS, *precision.INITIALISING))
+"""What changes the format in which modules are made, and how it is found without reading every file."""
 
 COPIED = Unknown("the model is copied, and which of the two is cast is not followed")
 ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_modules", "children", "named_children"})
@@ -390,7 +394,7 @@ def _built(world: World, model: Built, frame: Frame, depth: int) -> Storage | Un
 def _default(world: World, model: Built) -> Storage | Unknown:
     """PyTorch's default format where a module is made: float32, unless it was set before."""
     near = model.frame.module.path
-    if any(world.workspace.mentions(word, near) for word in (*precision.DEFAULT_SETTERS, *precision.INITIALISING)):
+    if any(True for word, letters in SETTING for _ in world.workspace.mentioning(word, near, letters)):
         history = History(world, says, lambda call, _: last(call.func) in precision.DEFAULT_SETTERS)
         for earlier in history.before(model.node, model.frame):
             found = _set_default(world, earlier)

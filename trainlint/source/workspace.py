@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from trainlint.source import search
-from trainlint.source.journal import HEAD, Answers, AskedFor, Dependencies, File, Journal, Kind, Leaves, Query
+from trainlint.source.journal import HEAD, MATCH, Answers, AskedFor, Dependencies, File, Journal, Kind, Leaves, Query
 from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.pieces import Layout, Reader
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
 
@@ -29,7 +30,7 @@ LARGEST = (1 << 63) - 1
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
 """How many words of a query are looked for in files."""
 
-STARS = re.compile(rb"\bfrom[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
+STARS = re.compile(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
 LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
@@ -276,6 +277,20 @@ class Workspace:
         query = Query(Kind.MENTIONS, (word, os.path.dirname(near)))
         return tuple(self._modules_of(self._asked(query)))
 
+    def mentioning(self, word: str, near: str, pattern: Pattern) -> Iterator[Module]:
+        """The same one by one, but for those whose bytes are without a pattern: they need not be read."""
+        return self._matched(Query(Kind.MENTIONS, (word, os.path.dirname(near))), pattern)
+
+    def mentioning_both(self, word: str, other: str, pattern: Pattern) -> Iterator[Module]:
+        """The modules whose text holds both words and a pattern, ``MOST_FILES`` of those with the words at most."""
+        return self._matched(Query(Kind.BOTH, (word, other)), pattern)
+
+    def _matched(self, query: Query, pattern: Pattern) -> Iterator[Module]:
+        spelled = f"{int(pattern.ignores_case)}{pattern.pattern.decode('latin-1')}"
+        for path in self._asked(query):
+            if self._asked(Query(Kind.PIECE, (MATCH, spelled, path))):
+                yield from self._modules_of((path,))
+
     def _asked(self, query: Query) -> tuple[str, ...]:
         """The answer to a query, noted."""
         self.journal.note(query)
@@ -311,6 +326,9 @@ class Workspace:
                 return self._search.matching(first)
 
     def _piece(self, what: str, word: str, path: str) -> tuple[str, ...]:
+        if what == MATCH:
+            flags = re.IGNORECASE if word[0] == "1" else 0
+            return ("",) if re.search(word[1:].encode("latin-1"), self._text(path), flags) else ()
         module = self._module(path)
         return module.answer(what, word) if isinstance(module, Module) else ("", module.reason)
 

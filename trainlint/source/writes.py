@@ -174,13 +174,30 @@ def is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:
 
 
 def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.ClassDef]) -> bool:
+    """Whether what a statement writes to is an object of one of these classes, each of which asks that."""
+    journal, answers = world.workspace.journal, world.workspace.answers
+    known = answers.get(("classes of what is written to",))
+    if not isinstance(known, dict):
+        known = answers["classes of what is written to",] = {}
+    if target in known:
+        cls, number = known[target]
+        journal.used(number)
+        return cls in nodes
+    start, cls = len(journal), _class_of(world, module, target)
+    # What is not found may be so for being asked too deep inside of other questions.
+    if cls is not None:
+        known[target] = cls, journal.worked_out(start)
+    return cls in nodes
+
+
+def _class_of(world: World, module: Module, target: ast.expr) -> ast.ClassDef | None:
     frame = world.open_frame(module, target)
     cls = _class(world.apart().evaluate(target, frame))
     if cls is None:
         # Its own small budget, not the asker's: what is found must not depend on who asks.
         with suppress(Impossible):
             cls = _class(type(world)(world.workspace, Path(), Budget(FEW_STEPS)).evaluate(target, frame))
-    return cls in nodes
+    return cls
 
 
 def _class(thing: Thing) -> ast.ClassDef | None:

@@ -108,8 +108,16 @@ def named(module: Module, words: Set[str]) -> Iterator[tuple[ast.expr, str]]:
 
 def named_so(module: Module, is_wanted: Callable[[str], bool]) -> Iterator[tuple[ast.expr, str]]:
     """The same for names that are told by how they are spelled."""
-    names = {word: module.imports.get(word, word).rpartition(".")[2] for word in module.loads}
-    yield from named(module, {word for pair in names.items() for word in pair if is_wanted(word)})
+    yield from named(module, {word for word in _spelled(module) if is_wanted(word)})
+
+
+def _spelled(module: Module) -> Set[str]:
+    """Every name that a file reads, and those of what its imports gave another one."""
+    known = module.kept.get("spelled names")
+    if not isinstance(known, frozenset):
+        full = (module.imports[word].rpartition(".")[2] for word in module.imports.keys() & module.loads.keys())
+        known = module.kept["spelled names"] = frozenset((*module.loads, *full))
+    return known
 
 
 def _start(node: ast.expr) -> tuple[int, int]:

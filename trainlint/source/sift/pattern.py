@@ -18,14 +18,14 @@ class Pattern:
     sub: Callable[..., bytes]
 
     def __init__(self, pattern: bytes, *, ignores_case: bool = False) -> None:
-        self.pattern, self._ignores_case = pattern, ignores_case
+        self.pattern, self.ignores_case = pattern, ignores_case
 
     def __getattr__(self, name: str) -> object:
         if name not in ("search", "match", "fullmatch", "finditer", "sub"):
             raise AttributeError(name)
         import re
 
-        compiled = re.compile(self.pattern, re.IGNORECASE if self._ignores_case else 0)
+        compiled = re.compile(self.pattern, re.IGNORECASE if self.ignores_case else 0)
         self.search, self.match, self.fullmatch = compiled.search, compiled.match, compiled.fullmatch
         self.finditer, self.sub = compiled.finditer, compiled.sub
         return getattr(compiled, name)

@@ -59,6 +59,9 @@ def _saves_best(words: Words) -> bool:
     return words.says((b"best",)) and NEWEST.search(words.lower) is not None
 
 
+saves_best = Kind("what is saved as the best", confirms=_saves_best)
+"""A text may save something under a name that says best."""
+
 chooses = Kind("a comparison with a record", confirms=_compares)
 """A text may compare with a record where something is kept or waited for."""
 

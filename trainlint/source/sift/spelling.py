@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from trainlint.source.sift.pattern import Pattern
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
 """Turns what is no part of an identifier into spaces."""
 
@@ -42,3 +38,46 @@ def closing(data: bytes, start: int) -> int | None:
             case _:
                 return None
     return None
+
+
+GAP = rb"(?:[\s)\\]|#[^\n]*\n)*"
+"""What may stand between a name and the bracket that opens a call of it."""
+
+
+def called(name: str) -> Pattern:
+    """Where a function or class of a name is called: not where it is defined.
+
+    >>> bool(called("step").search(b"def step(self): loss.backward()"))
+    False
+    >>> bool(called("step").search(b"(optimizer.step) (closure)"))
+    True
+    """
+    word = name.encode()
+    return Pattern(rb"%b(?<!\w%b)(?<!def %b)(?<!class %b)%b\(" % (word, word, word, word, GAP))
+
+
+def handed_on(name: str) -> Pattern:
+    """Where a name is read and not called: in a table, say, or as an argument.
+
+    What is defined so, or stands in quotes, is not read; what ``case`` compares with is not handed on.
+
+    >>> bool(handed_on("collate").search(b"DataLoader(data, collate_fn=collate)"))
+    True
+    >>> bool(handed_on("collate").search(b"batch = collate(rows)"))
+    False
+    """
+    word = name.encode()
+    return Pattern(rb"%b(?!\w|[ \t]*\()(?<!\w%b)(?<!def %b)(?<!class %b)(?<![\"'`]%b)" % (word, word, word, word, word))
+
+
+def imported(name: str) -> Pattern:
+    """Where a module of a name may be imported as a whole.
+
+    >>> bool(imported("shapes").search(b"from codec import rates, shapes as sizes"))
+    True
+    >>> bool(imported("shapes").search(b"from codec.shapes import WIDTH  # all shapes"))
+    False
+    """
+    word = name.encode()
+    before = rb"(?:(?<=import %b)|(?<=[,(\n\t ][ \t]%b)|(?<=[,(\n\t.]%b))" % (word, word, word)
+    return Pattern(rb"%b(?!\w)%b[ \t]*(?:[,);#\\\r\n.]|as\b|\Z)" % (word, before))

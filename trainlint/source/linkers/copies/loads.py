@@ -48,9 +48,18 @@ class Load:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Where training starts, in projects that load checkpoints."""
-    if any(_may_load(world, path) for path in world.workspace.saying("from_pretrained", "transformers")):
-        yield from optimizers.sites(world, module)
-        yield from trainers.sites(world, module)
+    every = [*optimizers.sites(world, module), *trainers.sites(world, module)]
+    return iter(every if every and _is_anything_loaded(world) else ())
+
+
+def _is_anything_loaded(world: World) -> bool:
+    """Whether any file of the project may load a model in the format in which it was saved."""
+    key = ("anything is loaded",)
+    known = world.workspace.answers.get(key)
+    if not isinstance(known, bool):
+        every = world.workspace.saying("from_pretrained", "transformers")
+        known = world.workspace.answers[key] = any(_may_load(world, each) for each in every)
+    return known
 
 
 def _may_load(world: World, path: str) -> bool:

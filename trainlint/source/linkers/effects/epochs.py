@@ -43,7 +43,7 @@ def programs(world: World, module: Module) -> Iterator[list[Module]]:
     word = module.name.rpartition(".")[2]
     importers = [each for each in world.workspace.mentions(word, module.path) if each is not module] if word else []
     for entry in (module, *importers[:MOST_PROGRAMS]):
-        files = [] if entry.is_test else reach(world, [entry])
+        files = [] if entry.is_test else list(reach(world, [entry]))
         if any(each.path == module.path for each in files):
             yield files
 

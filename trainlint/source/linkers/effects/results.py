@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trainlint.facts import DiscardedResult
 from trainlint.knowledge import effects
@@ -50,15 +50,18 @@ ELSEWHERE = frozenset(
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of such operations that stand alone on a line, in a project that trains."""
-    text = module.text
-    if not discards(module.data) or not trains(world):
-        return
-    for word in WORDS & module.loads.keys():
-        for node in module.loads[word]:
-            call = call_of(module, node)
-            alone = module.parents.get(call) if call is not None else None
-            if call is not None and isinstance(alone, ast.Expr) and _is_order(module, alone, text):
-                yield Site(call, module)
+    found = [each for word, nodes in module.loads.items() if word in WORDS for each in _thrown_away(module, nodes)]
+    if found and discards(module.data) and trains(world):
+        yield from (Site(call, module) for call, alone in found if _is_order(module, alone, module.text))
+
+
+def _thrown_away(module: Module, nodes: Iterable[ast.expr]) -> Iterator[tuple[ast.Call, ast.Expr]]:
+    """The calls of these names that are statements of their own, each with its statement."""
+    for node in nodes:
+        call = call_of(module, node)
+        alone = module.parents.get(call) if call is not None else None
+        if call is not None and isinstance(alone, ast.Expr):
+            yield call, alone
 
 
 def _is_order(module: Module, alone: ast.Expr, text: str) -> bool:

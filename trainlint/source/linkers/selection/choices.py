@@ -59,6 +59,8 @@ def choice(module: Module, compare: ast.Compare) -> Choice | None:
     """What a comparison chooses, if one of its sides is a record that the other is written over."""
     if len(compare.ops) != 1 or not isinstance(compare.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
         return None
+    if not any(RECORD.search(row.lower()) for row in module.rows[compare.lineno - 1 : compare.end_lineno]):
+        return None
     terms = [*_terms(compare.left, 1), *_terms(compare.comparators[0], -1)]
     if not any(_is_record(node) for node, _ in terms):
         return None

@@ -52,10 +52,9 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The comparisons with a record by which weights are kept or training is stopped."""
-    if chooses(module.data):
-        for each in choices(module):
-            if _purpose(module, each) is not None:
-                yield Site(each.compare, module)
+    found = choices(module)
+    if found and chooses(module.data):
+        yield from (Site(each.compare, module) for each in found if _purpose(module, each) is not None)
 
 
 def _purpose(module: Module, each: Choice) -> Purpose | None:

@@ -10,7 +10,7 @@ from trainlint.facts import Fact, NewestBest
 from trainlint.source.linkers.selection import saves
 from trainlint.source.linkers.site import Site
 from trainlint.source.names import own_statements, statement
-from trainlint.source.sift.selection import NEWEST
+from trainlint.source.sift.selection import saves_best
 from trainlint.source.summary import Module, last
 from trainlint.source.world import World
 
@@ -26,7 +26,7 @@ FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that save a model under a name that says best, in a function that trains it."""
-    if not NEWEST.search(module.data.lower()):
+    if not saves_best(module.data):
         return
     for call in saves.stores(module):
         if isinstance(call, ast.Call) and _called(call) and not _is_scored(module, call):

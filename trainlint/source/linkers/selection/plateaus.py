@@ -14,6 +14,7 @@ from trainlint.source.binding import argument
 from trainlint.source.linkers.selection.callbacks import MODE_OF, MODES, UNSAID, metric_named, text_of
 from trainlint.source.linkers.selection.measures import decided, measured, readings, spelled
 from trainlint.source.linkers.site import Site, option, standing
+from trainlint.source.sift.kind import words_of
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Constant, External, Thing, Thunk
 from trainlint.source.world import World
@@ -28,17 +29,15 @@ HOLDERS = ("scheduler", "lr_scheduler")
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that give a scheduler a number with a telling name, and dictionaries that name one for Lightning."""
-    rows = module.text.lower()
-    if not any(word in rows for word in ("sched", "plateau", "lr_")):
+    words = words_of(module.data)
+    if not words.says((b"sched", b"plateau", b"lr_")):
         return
     for node in module.loads.get("step", ()):
         call = module.parents.get(node)
         if isinstance(call, ast.Call) and call.func is node and _tells(call):
             yield Site(call, module)
-    if "reducelronplateau" in rows and "monitor" in rows:
-        for each in module.parents:
-            if isinstance(each, ast.Dict) and "monitor" in _entries(each):
-                yield Site(each, module)
+    if words.says((b"reducelronplateau",)) and words.says((b"monitor",)):
+        yield from (Site(each, module) for each in module.of_kind(ast.Dict) if "monitor" in _entries(each))
 
 
 def _tells(call: ast.Call) -> bool:

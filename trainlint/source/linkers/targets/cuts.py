@@ -31,11 +31,11 @@ OF_HIDDEN = re.compile(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
 def sites(world: World, module: Module) -> Iterator[Site]:
     """The subscripts that end before a class, in files that predict one."""
     words = (word.decode() for word in PREDICTS)
-    if not any(word in module.loads for word in words) or not cuts(module.data):
+    if not any(word in module.loads for word in words):
         return
-    for node in module.of_kind(ast.Subscript):
-        if _end(module, node) is not None:
-            yield Site(node, module)
+    found = [node for node in module.of_kind(ast.Subscript) if _end(module, node) is not None]
+    if found and cuts(module.data):
+        yield from (Site(node, module) for node in found)
 
 
 def _end(module: Module, node: ast.Subscript) -> ast.expr | None:
@@ -86,15 +86,18 @@ def facts(world: World, site: Site) -> Iterator[ClassCut]:
     """What a cut takes away in one world: a class that the project needs."""
     node = site.node
     assert isinstance(node, ast.Subscript), "every site is a subscript"
-    end, frame = _end(site.module, node), standing(world, site)
-    logits = world.evaluate(node.value, frame)
-    if end is None or not isinstance(logits, Tensor) or isinstance(logits.layer, Unknown) or logits.dim != -1:
+    end = _end(site.module, node)
+    if end is None or _is_read_elsewhere(site.module, node):
         return
-    lost = _lost(world, logits.layer, end, frame)
-    is_score = logits.activation is None or logits.activation.is_layer
-    if not is_score or _is_read_elsewhere(site.module, node):
+    frame = standing(world, site)
+    # Where it ends takes fewer steps to settle than what is cut, and is open more often.
+    first = _first(world, end, frame)
+    logits = world.evaluate(node.value, frame) if first is not None else None
+    if first is None or not isinstance(logits, Tensor) or isinstance(logits.layer, Unknown) or logits.dim != -1:
         return
-    for each in lost:
+    if logits.activation is not None and not logits.activation.is_layer:
+        return
+    for each in _lost(logits.layer, first):
         job = jobs.job(world, each, logits.layer)
         if isinstance(job, Job) and _is_missed(job):
             is_written = isinstance(node.ctx, ast.Store)
@@ -107,12 +110,15 @@ def _is_missed(job: Job) -> bool:
     return job.role is Role.END or (job.role is Role.LABEL and job.proof is Proof.USE)
 
 
-def _lost(world: World, layer: Layer, end: ast.expr, frame: Frame) -> tuple[Integer, ...]:
-    """The classes from where a cut begins to the last one."""
+def _first(world: World, end: ast.expr, frame: Frame) -> Integer | None:
+    """Where a cut begins, if that is a number."""
     value = world.evaluate(end, frame)
     first = world.integer(value)
-    if isinstance(first, Unknown) or isinstance(value, Constant):
-        return ()
+    return None if isinstance(first, Unknown) or isinstance(value, Constant) else first
+
+
+def _lost(layer: Layer, first: Integer) -> tuple[Integer, ...]:
+    """The classes from where a cut begins to the last one."""
     if first.maximum is not None and first.maximum < 0:
         first = layer.classes + first
     count = (layer.classes - first).number

@@ -36,10 +36,9 @@ def sites(world: World, module: Module) -> Iterator[Site]:
         call = call_of(module, node)
         if call is not None and (word == "one_hot" or isinstance(node, ast.Attribute)) and _is_by_answers(call):
             yield Site(call, module)
-    if indexed(module.data):
-        for each in module.of_kind(ast.Subscript):
-            if _index(module, each) is not None:
-                yield Site(each, module)
+    found = [each for each in module.of_kind(ast.Subscript) if _index(module, each) is not None]
+    if found and indexed(module.data):
+        yield from (Site(each, module) for each in found)
 
 
 def _is_by_answers(call: ast.Call) -> bool:

@@ -31,12 +31,10 @@ CHECKS = frozenset({"isnan", "isfinite", "nan_to_num", "isinf"})
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Divisions by the sum of a mask, and means of what a mask selects."""
-    text = module.text
-    divides, selects = DIVISIONS.search(text), SELECTIONS.search(text)
-    for node in (*module.of_kind(ast.BinOp), *module.of_kind(ast.Call)) if divides or selects else ():
-        mask = _mask(node)
-        if mask is not None and _may_break(module, node, mask):
-            yield Site(node, module)
+    nodes = (*module.of_kind(ast.BinOp), *module.of_kind(ast.Call))
+    found = [(node, mask) for node in nodes if (mask := _mask(node)) is not None]
+    if found and (DIVISIONS.search(module.text) or SELECTIONS.search(module.text)):
+        yield from (Site(node, module) for node, mask in found if _may_break(module, node, mask))
 
 
 def _may_break(module: Module, node: ast.expr, mask: ast.expr) -> bool:

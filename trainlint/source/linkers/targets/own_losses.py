@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trainlint.facts import Loss
@@ -40,14 +40,19 @@ class Comparison:
 
 def sites(world: World, module: Module) -> Iterator[Site]:
     """Each comparison by which a function masks the targets that it picks by."""
+    picking = _picking(module)
+    if not picking:
+        return
     done: set[tuple[ast.AST, str]] = set()
     for word in [word for word in module.loads if any(each in word.lower() for each in SKIPPED)]:
         for node in module.loads[word]:
             compared = _comparison(module, node)
-            scope = module.scope(node)
-            if compared is None or not isinstance(scope, ast.FunctionDef) or (scope, word) in done:
+            scope = module.scope(node) if compared is not None else None
+            if compared is None or scope not in picking or not isinstance(scope, ast.FunctionDef):
                 continue
-            if _is_loss(module, scope) and _pick(module, scope, compared.target) is not None:
+            if (scope, word) in done or _pick(module, scope, compared.target) is None:
+                continue
+            if _is_loss(module, scope):
                 done.add((scope, word))
                 yield Site(compared.node, module)
 
@@ -117,10 +122,23 @@ def _is_loss(module: Module, scope: ast.FunctionDef) -> bool:
     return any(word in names for word in CALLED)
 
 
+def _picking(module: Module) -> Mapping[ast.AST, list[ast.Call]]:
+    """The calls that pick by an index, by the functions in which they stand."""
+    known = module.kept.get("picking")
+    if isinstance(known, dict):
+        return known
+    found: dict[ast.AST, list[ast.Call]] = {}
+    for call in module.calls if not PICKS.isdisjoint(module.loads) else ():
+        if last(call.func) in PICKS:
+            found.setdefault(module.scope(call), []).append(call)
+    module.kept["picking"] = found
+    return found
+
+
 def _pick(module: Module, scope: ast.FunctionDef, target: str) -> tuple[ast.Call, ast.expr] | None:
     """The call that picks by the targets, and the scores that it picks from."""
-    for call in module.calls:
-        if last(call.func) in PICKS and module.scope(call) is scope and target in _named(call):
+    for call in _picking(module).get(scope, ()):
+        if target in _named(call):
             scores = _scores(call, scope)
             if scores is not None:
                 return call, scores

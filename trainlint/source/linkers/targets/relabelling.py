@@ -44,13 +44,13 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
     else:
         return
     if isinstance(dataset, Thunk) and isinstance(collator, Thunk):
-        yield from _relabelled(world, site, world.force(dataset), world.force(collator))
+        made = world.force(collator)
+        rebuilt = _rebuilds(world, made)
+        if rebuilt is not None:
+            yield _relabelled(world, site, world.force(dataset), made, rebuilt)
 
 
-def _relabelled(world: World, site: Site, dataset: Thing, collator: Thing) -> Iterator[Relabelling]:
-    rebuilt = _rebuilds(world, collator)
-    if rebuilt is None:
-        return
+def _relabelled(world: World, site: Site, dataset: Thing, collator: Thing, rebuilt: tuple[Step, ...]) -> Relabelling:
     span = site.span
     if isinstance(collator, Built):
         span = collator.frame.module.span(collator.node)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def _relabelled(world: World, site: Site, dataset: Thing, collator: Thing) -> It
     if not isinstance(made, Unknown) and any(rows.makes_labels(function) for _, function in made):
         masked = tuple(step for module, function in made for step in rows.masked(world, module, function))
     by = collator.name if isinstance(collator, Built | Function) else ""
-    yield Relabelling(site.span, span, None, (), (), by, rebuilt, masked)
+    return Relabelling(site.span, span, None, (), (), by, rebuilt, masked)
 
 
 def _rebuilds(world: World, collator: Thing) -> tuple[Step, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trainlint.facts import Fact, LabelShift
 from trainlint.knowledge import canonical, transformers
@@ -31,17 +32,16 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     trains = "backward" in module.loads or "training_step" in module.definitions
     for call in module.calls:
         word = last(call.func)
-        if word == "Trainer" or (trains and (_is_loss(word) or _takes_labels(call, word))):
+        if word == "Trainer" or (trains and (_says(word, CALLED) or (_says(word, MODELS) and _takes_labels(call)))):
             yield Site(call, module)
 
 
-def _is_loss(word: str) -> bool:
-    return any(part in word.lower() for part in CALLED)
+@lru_cache(8192)
+def _says(word: str, parts: tuple[str, ...]) -> bool:
+    return any(part in word.lower() for part in parts)
 
 
-def _takes_labels(call: ast.Call, word: str) -> bool:
-    if not any(part in word.lower() for part in MODELS):
-        return False
+def _takes_labels(call: ast.Call) -> bool:
     return len(call.args) > 1 or any(keyword.arg in (None, *LABELS) for keyword in call.keywords)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trainlint.facts import Fact, StopCheck
 from trainlint.knowledge.roles import index_roles
@@ -28,8 +29,13 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     for compare in module.of_kind(ast.Compare):
         if isinstance(compare.ops[0], ast.Eq | ast.NotEq):
             for side in (compare.left, *compare.comparators):
-                if isinstance(side, ast.Name | ast.Attribute) and Role.END in index_roles(last(side)):
+                if isinstance(side, ast.Name | ast.Attribute) and _says_end(last(side)):
                     yield Site(side, module)
+
+
+@lru_cache(4096)
+def _says_end(word: str) -> bool:
+    return Role.END in index_roles(word)
 
 
 def facts(world: World, site: Site) -> Iterator[Fact]:

@@ -52,10 +52,11 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The statements that keep a sentinel, and the functions that accept one without reading it."""
     if not keeps_sentinel(module.data):
         return
+    keeps = any(SENTINEL_NAME.fullmatch(name) for name in module.attributes)
     for nodes in module.definitions.values():
         for node in nodes:
             if isinstance(node, ast.ClassDef):
-                yield from (Site(store, module) for store in _stores(node))
+                yield from (Site(store, module) for store in (_stores(node) if keeps else ()))
             elif any(SENTINEL_NAME.fullmatch(name) for name in declared(node)) and not _is_stub(module, node):
                 yield Site(node, module)
 

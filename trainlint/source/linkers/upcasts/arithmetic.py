@@ -62,8 +62,8 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
         if not computing.mentioned(world):
             yield _fact(site, known, _spelling(known), PLAIN)
             return
-    thing = world.force(given) if isinstance(given, Thunk) else given or Unknown("the input is not passed")
     if regions.trained(world, site.call, frame):
+        thing = world.force(given) if isinstance(given, Thunk) else given or Unknown("the input is not passed")
         yield judged(world, site, frame, known, thing)
 
 

@@ -48,13 +48,13 @@ def facts(world: World, site: Site) -> Iterator[LossArithmetic]:
     if not computing.mentioned(world):
         yield fact
         return
+    if not regions.trained(world, site.call, frame):
+        return
     thing = world.evaluate(scores, frame)
     soft = world.evaluate(site.call, frame) if spelling is Spelling.SEPARATE else None
     format = soft.softened.format if isinstance(soft, Tensor) and soft.softened else getattr(thing, "format", None)
     logits = logits_of(world, site, format, thing)
     fact = replace(fact, logits=logits)
-    if not regions.trained(world, site.call, frame):
-        return
     yield fact if is_plain(logits) else placed(world, fact, site, (site.call, frame))
 
 
