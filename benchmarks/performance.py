@@ -16,8 +16,8 @@ HEAD = """\
 of one corpus run in turn, round after round. Shown are medians, with the least and the most in brackets: the processor
 time (user and system, of a process and those that it starts), the wall clock, and the largest resident size of any one
 process; less than the 10 MB of a bare Python cannot be seen. A ratio is that of trainlint to another command in the
-same round, so it is below 1 where trainlint takes less. What takes long is run in the first round alone, and what takes
-too long is ended and said to be.
+same round, so it is below 1 where trainlint takes less. A figure without brackets was measured once: what takes long is
+run in the first round alone. What takes too long is ended and said to be.
 """
 KEPT = """\
 ## What is kept to be judged
@@ -87,9 +87,9 @@ def _walls(rows: Sequence[Timed], mine: Sequence[Timed], base: str) -> list[floa
 
 
 def _spread(values: Sequence[float], digits: int = 2) -> str:
-    """The median, the least and the most."""
-    if not values:
-        return ""
+    """The median, the least and the most; of one value, that alone."""
+    if len(values) < 2:
+        return "".join(f"{value:.{digits}f}" for value in values)
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
