@@ -3,29 +3,37 @@
 ``run`` makes everything it needs in FOLDER: the corpora, which are packages of a registry, and an environment with the
 other linters, all of pinned versions. The commands of one corpus run in turn, round after round, so that a busy moment
 of the machine hits all of them; each time is written down at once, and a run that was broken off goes on where it
-stopped. What counts is the processor time of a process and of those that it starts, the start of the interpreter
-included. ``page`` makes docs/performance.md from what is written down.
+stopped. What takes longer than ``--once`` is run in the first round alone. What counts is the processor time of a
+process and of those that it starts, the start of the interpreter included. ``page`` makes docs/performance.md from what
+is written down.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import resource
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from strokes import edits, group
 from timings import BASE, Kept, Timed, known, write
 
+if TYPE_CHECKING:
+    from trainlint.check import Session
+
 RESULTS = Path(__file__).parent / "speed.jsonl"
+ONCE = Path(__file__).parent / "once.py"
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 
 CORPORA = {
@@ -37,9 +45,16 @@ CORPORA = {
 }
 PEERS = ("ruff==0.17.6", "flake8==7.5.0", "pylint==4.1.4", "torchfix==0.7.0", "torch-preflight==0.5.0")
 CASES = ("cold", "warm", "edited", "hook", "editor", "copies", "families")
+EDITS = 210
+LINES = 1300
+"""Of the files that hold a loss, the one that is nearest to this length is edited."""
 COPIES = (1, 2, 4, 8)
 PYLINT = "unused-import,unused-variable,undefined-variable,unreachable"
-EDITED = "# One more line, number {}.\n"
+EDITED = {
+    "edited comment": "# One more line, number {}.\n",
+    "edited code": "\n\ndef one_more(value=1):\n    return value + {}\n",
+}
+"""What is written at the end of a file of a tree that was looked at; the number is never there twice."""
 
 
 @dataclass(frozen=True)
@@ -62,39 +77,25 @@ def environment() -> dict[str, str]:
 def timed(job: Job, round: int, limit: float) -> Timed:
     """Run a job once; a run that takes longer than the limit, in seconds, is ended with all that it started."""
     job.before(round)
-    start = time.perf_counter()
-    with open(os.devnull, "wb") as sink:
-        process = subprocess.Popen(job.command, stdout=sink, stderr=sink, env=environment(), start_new_session=True)
-        ended = threading.Event()
-
-        def end() -> None:
-            ended.set()
-            os.killpg(process.pid, signal.SIGKILL)
-
-        timer = threading.Timer(limit, end)
-        timer.start()
-        _, status, used = os.wait4(process.pid, 0)
-        timer.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    memory = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    took = used.ru_utime + used.ru_stime, time.perf_counter() - start, memory, process.returncode
-    return Timed(job.corpus, job.case, job.tool, round, job.shown, *took, limit if ended.is_set() else 0.0)
+    launched = (sys.executable, "-I", "-S", str(ONCE), str(limit), *job.command)
+    ran = subprocess.run(launched, stdout=subprocess.PIPE, env=environment(), check=True)
+    return Timed(job.corpus, job.case, job.tool, round, job.shown, **json.loads(ran.stdout))
 
 
-def measure(jobs: Sequence[Job], rounds: int, limit: float, results: Path) -> None:
+def measure(jobs: Sequence[Job], options: argparse.Namespace) -> None:
     """Run what is not written down yet, round after round; what once took too long is not tried again."""
-    rows = [row for row in known(results) if isinstance(row, Timed)]
+    rows = [row for row in known(options.results) if isinstance(row, Timed)]
     done = {(row.corpus, row.case, row.tool, row.round) for row in rows}
-    ended = {(row.corpus, row.case, row.tool) for row in rows if row.limit}
-    for round in range(rounds):
+    enough = {(row.corpus, row.case, row.tool) for row in rows if row.limit or row.wall > options.once}
+    for round in range(options.rounds):
         for job in jobs:
             key = (job.corpus, job.case, job.tool)
-            if (*key, round) in done or key in ended:
+            if (*key, round) in done or key in enough:
                 continue
-            row = timed(job, round, limit)
-            write(results, row)
-            ended |= {key} if row.limit else set()
-            print(f"{job.corpus:14}{job.case:14}{job.tool:18}{row.processor:9.3f} s {row.wall:9.3f} s"
+            row = timed(job, round, options.limit)
+            write(options.results, row)
+            enough |= {key} if row.limit or row.wall > options.once else set()
+            print(f"{job.corpus:14}{job.case:16}{job.tool:18}{row.processor:9.3f} s {row.wall:9.3f} s"
                   f"{row.memory / 1e6:7.0f} MB  {'ended' if row.limit else row.status}", flush=True)  # fmt: skip
 
 
@@ -177,7 +178,7 @@ def jobs(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
 
 
 def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
-    """A second look at a copy of a tree, and one after a line was added to one of its files."""
+    """A second look at a copy of a tree, and one after a comment or a function was added to one of its files."""
     tree = place.folder / "again" / corpus / corpus
     if not tree.exists():
         shutil.copytree(place.tree(corpus), tree)
@@ -197,15 +198,15 @@ def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
         def warmed(round: int, command: tuple[str, ...] = command) -> None:
             subprocess.run(command, capture_output=True, check=False, env=environment())
 
-        def changed(round: int, command: tuple[str, ...] = command) -> None:
+        def changed(round: int, command: tuple[str, ...] = command, more: str = "") -> None:
             warmed(round, command)
             with edited.open("a") as file:
-                file.write(EDITED.format(f"{round}, {time.time_ns()}"))
+                file.write(more.format(time.time_ns()))
 
         if "warm" in cases:
             yield Job(corpus, "warm", tool, command, shown[tool], warmed)
-        if "edited" in cases:
-            yield Job(corpus, "edited", tool, command, shown[tool], changed)
+        for case, more in EDITED.items() if "edited" in cases else ():
+            yield Job(corpus, case, tool, command, shown[tool], partial(changed, more=more))
 
 
 def _hooks(place: Place, corpus: str) -> Iterator[Job]:
@@ -267,34 +268,50 @@ def families(place: Place, corpus: str) -> Iterator[Kept]:
         yield Kept(corpus, family, len(mine), size, alone, len(every), sum(map(len, every)))
 
 
-def edits(tree: Path, count: int) -> list[float]:
-    """The processor seconds in which each of so many edits of one open buffer is judged again."""
-    from trainlint.check import Request, Session  # type: ignore[attr-defined]
+def typed(tree: Path, count: int) -> dict[str, list[tuple[float, float]]]:
+    """The seconds of the processor and of the clock that edits of one open buffer take, by what is typed."""
+    from trainlint.check import Request, Session
 
     wanted = (path for path in sorted(tree.rglob("*.py")) if b"cross_entropy(" in path.read_bytes())
-    path = min(wanted, key=lambda path: abs(path.read_bytes().count(b"\n") - 1300))
+    path = min(wanted, key=lambda path: abs(path.read_bytes().count(b"\n") - LINES))
     session = Session(Request((str(path),), str(tree), isolated=True))
     session.report([str(path)], here=True)
-    text, seconds = path.read_bytes(), []
-    for number in range(count):
-        start = time.process_time()
-        session.change(str(path), text + EDITED.format(number).encode())
-        session.report([str(path)], here=True)
-        seconds.append(time.process_time() - start)
-    return seconds
+    text, took, before = path.read_text(encoding="utf-8"), {}, ""
+    for edit in edits(text, count):
+        if edit.kind != before:
+            judged(session, path, text)
+        rows, before = text.split("\n"), edit.kind
+        rows[edit.row] = edit.line
+        took.setdefault(group(edit.kind), []).append(judged(session, path, "\n".join(rows)))
+    return took
 
 
-def look_again(place: Place, corpus: str, rounds: int, results: Path) -> None:
-    """Edit one buffer in a process of its own, and write down what an edit takes: the median of its processor time."""
-    rows = (row for row in known(results) if isinstance(row, Timed))
+def largest() -> int:
+    """The most bytes that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def judged(session: Session, path: Path, text: str) -> tuple[float, float]:
+    """Judge a file that says this now; the seconds of the processor and of the clock that it takes."""
+    processor, wall = time.process_time(), time.perf_counter()
+    session.change(str(path), text.encode())
+    session.report([str(path)], here=True)
+    return time.process_time() - processor, time.perf_counter() - wall
+
+
+def look_again(place: Place, corpus: str, options: argparse.Namespace) -> None:
+    """Edit one buffer in a process of its own, and write down what an edit of each kind takes: the medians."""
+    rows = (row for row in known(options.results) if isinstance(row, Timed))
     done = {row.round for row in rows if (row.corpus, row.case) == (corpus, "editor")}
-    for round in set(range(rounds)) - done:
-        start = time.perf_counter()
-        words = [sys.executable, __file__, "editor", str(place.tree(corpus))]
-        ran = subprocess.run(words, capture_output=True, text=True, check=False)
-        seconds = json.loads(ran.stdout) if not ran.returncode else [0.0]
-        write(results, Timed(corpus, "editor", "trainlint", round, "python benchmarks/speed.py editor TREE",
-                             statistics.median(seconds), time.perf_counter() - start, 0, ran.returncode))  # fmt: skip
+    for round in sorted(set(range(options.rounds)) - done):
+        words = [sys.executable, __file__, "editor", str(place.tree(corpus)), "--edits", str(EDITS)]
+        ran = subprocess.run(words, stdout=subprocess.PIPE, env=environment(), check=True)
+        told = json.loads(ran.stdout)
+        for kind, took in told["took"].items():
+            processor, wall = map(statistics.median, zip(*took, strict=True))
+            shown = f"python benchmarks/speed.py editor TREE --edits {EDITS}"
+            write(options.results, Timed(corpus, "editor", f"trainlint, {kind}", round, shown, processor, wall,
+                                         told["memory"], 0))  # fmt: skip
 
 
 # What is asked for
@@ -307,9 +324,9 @@ def run(options: argparse.Namespace) -> None:
         wanted = list(jobs(place, corpus, options.cases))
         named = [job for job in wanted if not options.tools or any(job.tool.startswith(each) for each in options.tools)]
         chosen = [job for job in wanted if job in named or job.tool == BASE]
-        measure(chosen, options.rounds, options.limit, options.results)
+        measure(chosen, options)
         if "editor" in options.cases:
-            look_again(place, corpus, options.rounds, options.results)
+            look_again(place, corpus, options)
         if "families" in options.cases:
             done = {(row.corpus, row.family) for row in known(options.results) if isinstance(row, Kept)}
             for row in families(place, corpus):
@@ -327,13 +344,14 @@ def main() -> None:
     runs.add_argument("--tools", nargs="+", default=[], help="only those whose names begin so")
     runs.add_argument("--rounds", type=int, default=5)
     runs.add_argument("--limit", type=float, default=600, help="seconds after which a command is ended")
+    runs.add_argument("--once", type=float, default=math.inf, help="what takes more seconds is run only once")
     runs.add_argument("--results", type=Path, default=RESULTS)
     pages = actions.add_parser("page", help="make docs/performance.md")
     pages.add_argument("--results", type=Path, default=RESULTS)
     pages.add_argument("--page", type=Path, default=PAGE)
     editor = actions.add_parser("editor", help="edit a file of a tree again and again, in one process")
     editor.add_argument("tree", type=Path)
-    editor.add_argument("--edits", type=int, default=100)
+    editor.add_argument("--edits", type=int, default=EDITS)
     options = parser.parse_args()
     if options.action == "run":
         run(options)
@@ -342,7 +360,8 @@ def main() -> None:
 
         options.page.write_text(page(known(options.results)), encoding="utf-8")
     else:
-        print(json.dumps(edits(options.tree, options.edits)))
+        took = typed(options.tree, options.edits)
+        print(json.dumps({"took": took, "memory": largest()}))
 
 
 if __name__ == "__main__":

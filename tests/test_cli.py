@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import front_door
 import pytest
 import recorder
 import trainlint_rules
@@ -171,9 +172,10 @@ def test_help_is_there_for_every_command(project: Path, words: tuple[str, ...]) 
     assert "Usage: trainlint" in run.stdout
 
 
-def test_help_names_every_option(project: Path) -> None:
+def test_help_names_every_option(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     for command in COMMANDS.values():
-        told = trainlint(project, command.name, "--help", COLUMNS="160").stdout
+        told = front_door.run(project, command.name, "--help").out
         for option in command.options:
             assert all(flag in told for flag in option.flags), option.name
 
@@ -199,11 +201,11 @@ def test_rules_are_explained_as_text_json_and_markdown(project: Path) -> None:
     records = json.loads(trainlint(project, "rule", "--all", "--output-format", "json").stdout)
     assert [record["code"] for record in records] == list(installed())
     for rule in installed().values():
-        told = trainlint(project, "rule", rule.code).stdout
+        told = front_door.run(project, "rule", rule.code).out
         assert told.startswith(f"{rule.code} {rule.name}\n\n")
         assert rule.page.partition("\n")[2].strip() in told
-        assert trainlint(project, "rule", rule.name).stdout == told
-        assert trainlint(project, "rule", rule.code, "--output-format=markdown").stdout.startswith(f"# {rule.code} ")
+        assert front_door.run(project, "rule", rule.name).out == told
+        assert front_door.run(project, "rule", rule.code, "--output-format=markdown").out.startswith(f"# {rule.code} ")
 
 
 def test_what_was_measured_of_a_rule_is_told_in_every_form(project: Path) -> None:

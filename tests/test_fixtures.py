@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from as_read import as_read
 
 from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
 from trainlint.rule import Rule, installed
-from trainlint.testing import Mark, expected, findings, quiet, reported, texts
+from trainlint.testing import Mark, expected, quiet, reported, texts
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FOLDERS = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))
@@ -107,7 +108,7 @@ def told_by(oracle: str) -> dict[str, dict[str, Any]]:
 @each_folder
 def test_fixture_gets_the_findings_it_expects_and_no_more(folder: Path) -> None:
     wanted = (mark for mark in expected(folder) if mark.code not in ONLY_A_RUN)
-    assert sorted(reported(folder, findings(folder)), key=_place) == sorted(wanted, key=_place)
+    assert sorted(reported(folder, as_read(folder)), key=_place) == sorted(wanted, key=_place)
 
 
 @each_runnable
@@ -125,7 +126,7 @@ def test_a_run_shows_what_only_a_run_can_show(folder: Path, watched: dict[str, d
 def test_a_run_never_clears_what_reading_reports(folder: Path, watched: dict[str, dict[str, Any]]) -> None:
     """At the same call a run reports it too, or leaves it open, unless the fixture says why it cannot show it."""
     run, remarks = watched[str(folder)], _remarks(folder, "unseen")
-    for finding in (each for each in findings(folder) if each.code in BOTH and not is_by_hand(folder)):
+    for finding in (each for each in as_read(folder) if each.code in BOTH and not is_by_hand(folder)):
         shown = [place for code, _, *place in run["findings"] if code == finding.code]
         left = [place for *place, question, _ in run["unjudged"] if question in OPEN]
         assert any(_is_there(finding, *place) for place in (*shown, *left)) or finding.code in remarks
@@ -134,7 +135,7 @@ def test_a_run_never_clears_what_reading_reports(folder: Path, watched: dict[str
 @each_runnable
 def test_a_run_reports_nothing_that_reading_does_not(folder: Path, watched: dict[str, dict[str, Any]]) -> None:
     """Unless the fixture says why a run is right to."""
-    read, remarks = findings(folder), _remarks(folder, "run")
+    read, remarks = as_read(folder), _remarks(folder, "run")
     for code, _, *place in watched[str(folder)]["findings"]:
         if code in BOTH and code not in remarks:
             assert any(each.code == code and _is_there(each, *place) for each in read)
@@ -212,20 +213,20 @@ def test_torch_compares_a_tensor_with_itself_in_the_bad_twin_only(
 def test_an_error_of_the_reader_is_confirmed_by_the_run(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
     """Where a collision is reported, the loss call that it names did drop targets."""
     ran = [] if is_by_hand(folder) else runs[str(folder)]["losses"]
-    for finding in (each for each in findings(folder) if each.code == "TL101"):
+    for finding in (each for each in as_read(folder) if each.code == "TL101"):
         there = [loss for loss in ran if _is_call(finding, loss)]
         assert not there or any(loss["dropped"] for loss in there), f"nothing was dropped at {finding.call}"
 
 
 @pytest.mark.parametrize("folder", sorted(FIXTURES.glob("sentinel_collision/bad_argparse_*")), ids=name_of)
 def test_a_collision_that_rests_on_a_command_line_default_names_it(folder: Path) -> None:
-    (finding,) = (each for each in findings(folder) if each.code == "TL101")
+    (finding,) = (each for each in as_read(folder) if each.code == "TL101")
     assert finding.assumed
 
 
 @pytest.mark.parametrize("folder", sorted(FIXTURES.glob("sentinel_collision/bad_one_branch_*")), ids=name_of)
 def test_a_collision_on_one_branch_is_a_warning_that_names_the_branch(folder: Path) -> None:
-    (finding,) = (each for each in findings(folder) if each.code == "TL101")
+    (finding,) = (each for each in as_read(folder) if each.code == "TL101")
     assert finding.severity is Severity.WARNING
     lines = [Path(step.where.path).read_text().splitlines()[step.where.row - 1] for step in finding.because]
     assert any(re.search(r"\b(if|elif|else)\b", line) for line in lines), lines

@@ -64,7 +64,7 @@ COLLIDING = HEAD + "print('loss', train(40, STOP))\n"
 HEALTHY = HEAD + "print('loss', train(40, -100))\n"
 
 
-def probe(folder: Path, *words: str, timeout: int = 60) -> subprocess.CompletedProcess[str]:
+def probe(folder: Path, *words: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "trainlint", "probe", *words],
         cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout, check=False,
@@ -199,7 +199,7 @@ def test_without_torch_it_is_said_before_anything_runs(tmp_path: Path) -> None:
     environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join((str(tmp_path), ENVIRONMENT["PYTHONPATH"]))}
     run = subprocess.run(
         [sys.executable, "-m", "trainlint", "probe", "run", "train.py"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == "trainlint: this needs torch: pip install 'trainlint[probe]'\n"
@@ -298,7 +298,7 @@ if __name__ == "__main__":
 def test_workers_leave_no_file_and_the_run_stays_as_it_is(tmp_path: Path, kind: str) -> None:
     path = script(tmp_path, WORKERS)
     plain = subprocess.run(
-        [sys.executable, str(path), kind], env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+        [sys.executable, str(path), kind], env=ENVIRONMENT, capture_output=True, text=True, timeout=300
     )
     run = probe(tmp_path, "run", "--every", "1", "--report", "seen", "train.py", kind)
     assert plain.returncode == 0, plain.stderr
@@ -340,10 +340,10 @@ def test_a_run_that_is_told_to_end_leaves_its_record(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "trainlint", "probe", "run", "--report", "seen", "train.py"]
     process = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     try:
-        for _ in _until(tmp_path / "ready", 60):
+        for _ in _until(tmp_path / "ready", 300):
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        told, _ = process.communicate(timeout=60)
+        told, _ = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 128 + signal.SIGTERM
@@ -369,7 +369,7 @@ def test_a_sitecustomize_that_was_there_still_runs(tmp_path: Path) -> None:
     folder = tmp_path / "seen"
     launch.prepare(folder)
     watched = launch.environment(base, {}, folder)
-    run = subprocess.run([sys.executable, str(path)], env=watched, capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, str(path)], env=watched, capture_output=True, text=True, timeout=300)
     assert run.stdout == "still here\n", run.stderr
     assert len(records(folder)) == 1
 
@@ -391,7 +391,7 @@ torch.distributed.destroy_process_group()
 def test_ranks_are_added_up(tmp_path: Path) -> None:
     script(tmp_path, RANKS)
     command = ["--", sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"]
-    run = probe(tmp_path, "run", "--report", "seen", *command, timeout=120)
+    run = probe(tmp_path, "run", "--report", "seen", *command, timeout=300)
     assert run.returncode == 1, run.stderr
     assert [read(each).rank for each in records(tmp_path / "seen")] == [0, 1]
     document: dict[str, Any] = json.loads(probe(tmp_path, "report", "seen", "--output-format", "json").stdout)

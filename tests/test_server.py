@@ -854,6 +854,7 @@ def test_the_server_takes_no_paths(project: Path) -> None:
 def test_an_interrupt_ends_the_server_without_a_traceback(project: Path) -> None:
     with editor(project) as at:
         at.begin(project)
+        at.told("client/registerCapability")
         at.process.send_signal(signal.SIGINT)
         at.process.stdin.close() if at.process.stdin else None
         end = at.gone()

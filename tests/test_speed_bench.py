@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from benchmarks import strokes
 
 TOP = Path(__file__).parent.parent
 SCRIPT = TOP / "benchmarks" / "speed.py"
@@ -57,6 +60,77 @@ def test_what_takes_too_long_is_ended_said_and_not_tried_again(place: Path) -> N
     assert [row["limit"] for row in rows] == [0.01]
     bench("page", "--results", place / "speed.jsonl", "--page", place / "page.md")
     assert "| trainlint | ended after 0 s |" in (place / "page.md").read_text()
+
+
+def test_what_takes_long_is_run_in_the_first_round_alone(place: Path) -> None:
+    rows = measure(place, "--cases", "cold", "--rounds", "3", "--once", "0.001")
+    assert [row["round"] for row in rows] == [0]
+
+
+def test_a_tree_is_looked_at_again_after_nothing_a_comment_and_code(place: Path) -> None:
+    rows = measure(place, "--cases", "warm", "edited", "--rounds", "1")
+    assert [(row["case"], row["status"]) for row in rows] == [("warm", 0), ("edited comment", 0), ("edited code", 0)]
+    written = "".join(path.read_text() for path in (place / "again").rglob("*.py"))
+    assert written.count("# One more line, number ") == written.count("def one_more(value=1):") == 1
+
+
+def test_an_edit_is_timed_apart_for_comments_and_code(place: Path) -> None:
+    rows = measure(place, "--cases", "editor", "--rounds", "1")
+    assert [row["tool"] for row in rows] == ["trainlint, comments", "trainlint, code beside a loss"]
+
+
+def test_the_memory_of_a_command_is_its_own(tmp_path: Path) -> None:
+    """Not that of the process which started it."""
+    held = bytes(200_000_000)
+    once = [sys.executable, "-I", "-S", str(SCRIPT.with_name("once.py")), "60", sys.executable, "-c", "pass"]
+    ran = json.loads(subprocess.run(once, capture_output=True, check=True).stdout)
+    assert ran["status"] == 0
+    assert ran["memory"] < len(held) / 4
+
+
+TYPED = """\
+import torch.nn.functional as F
+
+# how far
+def step(model, batch, *, scale=2):
+    text = f"{batch!r} {scale + 1}"
+
+    return scale * F.cross_entropy(model(batch[0]), batch[1]) + 1.5
+
+
+def show(batch):
+    \"\"\"A text.
+
+    Its end.
+    \"\"\"
+    print(sum(each for each in batch), len(
+        batch,
+    ), "été", max(batch, 7))
+"""
+
+
+def test_what_is_typed_is_python_of_every_kind_and_never_twice_the_same() -> None:
+    rows, versions = TYPED.split("\n"), []
+    for edit in strokes.edits(TYPED, 70):
+        versions.append("\n".join([*rows[: edit.row], edit.line, *rows[edit.row + 1 :]]))
+        same = ast.dump(ast.parse(versions[-1])) == ast.dump(ast.parse(TYPED))
+        assert same == (edit.kind == strokes.COMMENT), edit
+    assert len(set(versions)) == len(versions) == 70
+    assert tuple(dict.fromkeys(edit.kind for edit in strokes.edits(TYPED, 70))) == strokes.KINDS
+
+
+def test_a_command_that_failed_is_not_taken_for_a_quick_one(tmp_path: Path) -> None:
+    def row(tool: str, status: int) -> str:
+        times = {"processor": 1.0, "wall": 1.0, "memory": 1, "status": status, "limit": 0.0}
+        return json.dumps({"corpus": "c", "case": "cold", "tool": tool, "round": 0, "shown": tool, **times})
+
+    rows = [row("trainlint", 1), row("flake8", 2), row("pylint, 4 checks", 30), row("pylint, 5 checks", 32)]
+    (tmp_path / "speed.jsonl").write_text("\n".join(rows))
+    bench("page", "--results", tmp_path / "speed.jsonl", "--page", tmp_path / "page.md")
+    told = [
+        line for line in (tmp_path / "page.md").read_text().splitlines() if line.endswith("| did not run |  |  |  |")
+    ]
+    assert told == ["| flake8 | did not run |  |  |  |", "| pylint, 5 checks | did not run |  |  |  |"]
 
 
 def test_the_page_is_made_of_the_results(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ thrown away. Nothing but messages goes to the output.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import sys
@@ -264,7 +265,9 @@ class Door(LanguageServer):
         if self._watches:
             options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(WATCHED)])
             asked = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            await self.client_register_capability_async(types.RegistrationParams([asked]))
+            # An interrupt ends the server while the editor has not answered.
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.client_register_capability_async(types.RegistrationParams([asked]))
 
     # What the editor asks
 
