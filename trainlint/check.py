@@ -11,7 +11,7 @@ import os
 import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatch
 from functools import cache, cached_property, reduce
 from typing import TypeVar
@@ -44,6 +44,7 @@ from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Identity, Surroundings, identities
 from trainlint.lint import lint
+from trainlint.record import record
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
@@ -80,7 +81,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
 
-@dataclass(frozen=True)
+@record
 class Shard:
     """One of so many parts, counted from 1, into which the files of a project fall by their names alone."""
 
@@ -96,7 +97,7 @@ class Shard:
         return crc32(os.fsencode(filename(path, root))) % self.total == self.number - 1
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """What to check: paths, settings that weigh more than those found beside the code, and how many processes to use.
 
@@ -116,7 +117,7 @@ class Request:
     cache: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Scope:
     """One project, the settings that hold for it, the paths in it that were asked for, and which part of it is told.
 
@@ -158,7 +159,7 @@ class Scope:
         return any(self.holds(place.path) for place in finding.places())
 
 
-@dataclass(frozen=True)
+@record
 class Files:
     """The files of a project, those among them that were asked for, and what was left out of those and why."""
 
@@ -167,7 +168,7 @@ class Files:
     skipped: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@record
 class Seen:
     """A project as it was read: by whom, the files among those asked for, what was left out and why, and all facts.
 
@@ -181,7 +182,7 @@ class Seen:
     silencing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Text:
     """What a file says, by cell where it is a notebook: its lines as they stand there, and its text as Python."""
 
@@ -595,7 +596,7 @@ def _quiet(findings: Sequence[Finding], scope: Scope, text: Callable[[str], Text
     return {**ignored, **silenced(findings, cache(lambda path: silences(path, text(path).code)))}
 
 
-@dataclass(frozen=True)
+@record
 class Said:
     """What was found, from which facts, by which rules of those that are known."""
 

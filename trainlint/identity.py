@@ -10,9 +10,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.finding import Finding, Severity
+from trainlint.record import record
 from trainlint.span import Span
 
 LONGEST_STATEMENT = 20
@@ -39,7 +40,7 @@ PLAIN = re.compile(r"'([^'\"\\]*)'")
 ORIGIN = re.compile(r"@\S+")
 
 
-@dataclass(frozen=True)
+@record
 class Identity:
     """Two findings with the same identity are the same finding.
 
@@ -61,7 +62,7 @@ class Identity:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """A finding as a baseline has it written down: which one, how bad it was, what it said, and where that stands."""
 
@@ -78,7 +79,7 @@ class Entry:
         return f"{self.identity.code} of {self.identity.file}{within}: {self.identity.text}{nth}"
 
 
-@dataclass(frozen=True)
+@record
 class Surroundings:
     """What places are looked up in: how a path is named, the lines of the file or cell of a place, and the definitions
     around it.

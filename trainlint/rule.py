@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, get_type_hints
 
 from trainlint.facts import Fact
 from trainlint.finding import Finding
+from trainlint.record import record
 
 Check = Callable[[Any], Iterator[Finding]]
 
@@ -26,7 +27,7 @@ class PackError(ValueError):
     """Rule packs that cannot be used together, or one that cannot be used at all; the message names them."""
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """A check, the kind of fact it asks for, the page that explains it, and whether it runs with nothing selected."""
 
