@@ -36,7 +36,7 @@ def run(words: Sequence[str]) -> int | None:
         return None
     folder = os.getcwd()
     paths = [os.path.normpath(os.path.join(folder, word)) for word in named]
-    if not all(map(os.path.exists, paths)) or _has_settings([folder, *paths]):
+    if not all(map(os.path.exists, paths)) or ("--isolated" not in flags and _has_settings([folder, *paths])):
         return None
     roots = {root_of(path, folder) for path in paths}
     found = find([*roots, *(path for path in paths if path not in roots)])
