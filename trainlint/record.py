@@ -50,6 +50,17 @@ def record(kind: type[T]) -> type[T]:
     return kind
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def thing(kind: type[T]) -> type[T]:
+    """Make a dataclass of a class whose objects are equal to themselves alone.
+
+    They are made by the million, which is three times as quick where only a type checker sees that they are frozen.
+    """
+    made = dataclass(eq=False, repr=False)(kind)
+    made.__repr__ = _repr  # type: ignore[method-assign]
+    return made
+
+
 def _init(self: Any, *values: object, **named: object) -> None:
     shape: Shape = self.__shape__
     held = dict(zip(shape.positional, values))  # noqa: B905
