@@ -54,10 +54,14 @@ def _run(words: Sequence[str]) -> int:
         from trainlint.cli.version import run
 
         return run((), {})
-    from trainlint.cli import early
+    from trainlint.cli import again, early
 
-    status = early.run(words) if "_TRAINLINT_COMPLETE" not in os.environ else None
-    return _run_in_full(words, first) if status is None else status
+    if "_TRAINLINT_COMPLETE" not in os.environ:
+        for quick in (early.run, again.run):
+            status = quick(words)
+            if status is not None:
+                return status
+    return _run_in_full(words, first)
 
 
 def _run_in_full(words: Sequence[str], first: str) -> int:
