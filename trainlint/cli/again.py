@@ -111,7 +111,7 @@ def keep(wish: Wish, rests: Rests, folder: str, tell: Callable[[], int]) -> int:
 
 def _parsed(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]] | None:
     """The paths and the options; None where there is more to it."""
-    has_command = words[:1] == ["check"]
+    has_command = "check" in words[:1]
     waiting, paths, options = list(reversed(words[has_command:])), [], {}
     while waiting:
         word = waiting.pop()
@@ -162,8 +162,6 @@ def _is_same(walks: Iterable[Walk], stamps: Mapping[str, Stamp]) -> bool:
         found = find([root, *(path for path in named if path != root)], exclude)
         below = tuple(os.path.join(path, "") for path in named)
         is_short = any(os.path.join(each.path, "").startswith(below) for each in found.skipped)
-        if found.files != files or is_short:
-        )
         if found.files != files or is_short:
             return False
     return all(stamp(path) == before for path, before in stamps.items())
