@@ -62,6 +62,12 @@ def test_a_run_with_nothing_to_show_loads_nothing_that_it_does_not_use(tmp_path:
     assert not imported(tmp_path, *words) & (HEAVY | READERS | UNUSED)
 
 
+def test_settings_that_a_run_ignores_do_not_make_it_load_more(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("from setuptools import setup\n\nsetup(name='x')\n")
+    (tmp_path / "trainlint.toml").write_text("select = ['NONE']\n")
+    assert not imported(tmp_path, "setup.py", "--isolated") & (HEAVY | READERS | UNUSED)
+
+
 SITE = "import torch.nn.functional as F\nF.cross_entropy(a, b)\n"
 FOLDERS = {
     "nothing": {"a.py": "x = 1\n", "b.py": "y = 2\n"},
@@ -110,4 +116,4 @@ def test_a_run_with_a_loss_loads_neither_typer_nor_torch(tmp_path: Path) -> None
         "import torch.nn.functional as F\n\n\n"
         "def step(model, batch):\n    return F.cross_entropy(model(batch), batch.targets, ignore_index=-100)\n"
     )
-    assert not imported(tmp_path, ".") & {"typer", "click", "rich", "libcst", "torch"}
+    assert not imported(tmp_path, ".") & {"typer", "click", "rich", "libcst", "torch", "importlib.metadata"}

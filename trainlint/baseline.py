@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Entry, Identity
+from trainlint.record import record
 from trainlint.span import Span
 
 NAME = "trainlint-baseline.jsonl"
@@ -31,7 +32,7 @@ class BaselineError(ValueError):
     """A baseline that cannot be read or written; the message names the file, and the line."""
 
 
-@dataclass(frozen=True)
+@record
 class Baseline:
     """What one file holds; its entries name files from the folder that it lies in."""
 

@@ -11,9 +11,9 @@ import os
 import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatch
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import TypeVar
 
 from trainlint import baseline, config
@@ -42,8 +42,9 @@ from trainlint.facts import (
 from trainlint.facts import Selection as ModelSelection
 from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
-from trainlint.identity import Identity, Surroundings, identities
+from trainlint.identity import Identities, Identity, Surroundings, identities
 from trainlint.lint import lint
+from trainlint.record import record
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
@@ -57,8 +58,10 @@ from trainlint.span import Span
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainlint.keep import Keep
+    from trainlint.source import stamps
     from trainlint.suppress import Ran
 
+K = TypeVar("K")
 V = TypeVar("V")
 
 ABSENT = "no such file or folder"
@@ -80,7 +83,7 @@ JUDGED: Mapping[str, tuple[tuple[type[Fact], ...], Severity]] = {
 """What is counted as safe, flagged or not judged, and the least finding that makes it flagged."""
 
 
-@dataclass(frozen=True)
+@record
 class Shard:
     """One of so many parts, counted from 1, into which the files of a project fall by their names alone."""
 
@@ -96,7 +99,7 @@ class Shard:
         return crc32(os.fsencode(filename(path, root))) % self.total == self.number - 1
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """What to check: paths, settings that weigh more than those found beside the code, and how many processes to use.
 
@@ -116,7 +119,7 @@ class Request:
     cache: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Scope:
     """One project, the settings that hold for it, the paths in it that were asked for, and which part of it is told.
 
@@ -158,7 +161,7 @@ class Scope:
         return any(self.holds(place.path) for place in finding.places())
 
 
-@dataclass(frozen=True)
+@record
 class Files:
     """The files of a project, those among them that were asked for, and what was left out of those and why."""
 
@@ -167,7 +170,7 @@ class Files:
     skipped: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@record
 class Seen:
     """A project as it was read: by whom, the files among those asked for, what was left out and why, and all facts.
 
@@ -181,7 +184,20 @@ class Seen:
     silencing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
+class Basis:
+    """What the report of one project rests on: its files, how each file that was read was, and the rules' folders.
+
+    It rests on its settings and on the names of the files that were asked for beside that.
+    """
+
+    scope: Scope
+    files: Files
+    seen: Mapping[str, stamps.Seen]
+    packs: tuple[str, ...]
+
+
+@record
 class Text:
     """What a file says, by cell where it is a notebook: its lines as they stand there, and its text as Python."""
 
@@ -211,6 +227,8 @@ class Session:
         self._files: dict[tuple[object, ...], Files] = {}
         self._written: dict[str, Text] = {}
         self._keeps: dict[tuple[object, ...], Keep] = {}
+        self.basis: list[Basis] = []
+        """What the reports of whole projects rest on that could be kept."""
         self._rules: Callable[[], Mapping[str, Rule]] = cache(_installed)
 
     def change(self, path: str, data: bytes | None) -> None:
@@ -299,6 +317,8 @@ class Session:
             report = _checked(scope, request, known, rules, self.text)
             if whole:
                 whole.write(report, observer, rules)
+        if whole:
+            self.basis.append(Basis(scope, files, whole.seen, whole.packs))
         return report
 
     def _keep(self, scope: Scope, request: Request, files: Files) -> Keep | None:
@@ -373,6 +393,8 @@ def judge(
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, text)
     reported = tuple(finding for finding in asked if finding not in quiet)
     crashes = {rule.code for rule in known if rule.wants is Crash}
+    # A report is of this moment, even where it is read after a change.
+    held = {finding.where.path: text(finding.where.path) for finding in asked}
     return Report(
         findings=reported,
         suppressed=tuple(finding for finding in asked if finding in quiet),
@@ -382,7 +404,7 @@ def judge(
         failing=tuple(each for each in reported if each.code in constant or _fails(each, scope.settings)),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
         lines={path: text(path).lines for finding in asked for path in _shown(finding)},
-        identities=_identities(findings, asked, surroundings(scope, text)),
+        identities=Identities(partial(_identities, findings, asked, surroundings(scope, held.__getitem__))),
     )
 
 
@@ -595,7 +617,7 @@ def _quiet(findings: Sequence[Finding], scope: Scope, text: Callable[[str], Text
     return {**ignored, **silenced(findings, cache(lambda path: silences(path, text(path).code)))}
 
 
-@dataclass(frozen=True)
+@record
 class Said:
     """What was found, from which facts, by which rules of those that are known."""
 
@@ -724,13 +746,13 @@ def _joined(first: Report, second: Report) -> Report:
         faults=(*first.faults, *second.faults),
         roots=(*first.roots, *second.roots),
         asked_for=first.asked_for | second.asked_for,
-        identities={**first.identities, **second.identities},
+        identities=_either(first.identities, second.identities),
         baselined=(*first.baselined, *second.baselined),
         stale=(*first.stale, *second.stale),
         lines=_either(first.lines, second.lines),
     )
 
 
-def _either(first: Mapping[str, V], second: Mapping[str, V]) -> Mapping[str, V]:
+def _either(first: Mapping[K, V], second: Mapping[K, V]) -> Mapping[K, V]:
     """Both tables as one; one that is alone is left as it is, for it may still be unread."""
     return {**first, **second} if first and second else first or second

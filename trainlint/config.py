@@ -10,9 +10,10 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from trainlint.finding import Severity
+from trainlint.record import record
 from trainlint.selection import Selection, did_you_mean
 
 FILES = ("trainlint.toml", "pyproject.toml")
@@ -34,7 +35,7 @@ class ConfigError(ValueError):
     """Settings that cannot be followed; the message names the file (or option) and the key."""
 
 
-@dataclass(frozen=True)
+@record
 class Layer:
     """One place that settings come from: what to call it, its folder, and the table as written."""
 
@@ -43,7 +44,7 @@ class Layer:
     table: Mapping[str, object]
 
 
-@dataclass(frozen=True)
+@record
 class Settings:
     """Every setting, checked; the folders in ``src`` and the ``baseline`` are absolute, no baseline is empty."""
 
@@ -307,7 +308,7 @@ def _table_of(key: str, entry: Mapping[str, object]) -> Mapping[str, object]:
     return {"type": "object", "additionalProperties": {"anyOf": [entry, {"$ref": f"#/properties/{key}"}]}}
 
 
-@dataclass(frozen=True)
+@record
 class Key:
     """One key of the settings: what it is for, its type in JSON Schema, and what its value does to the settings.
 
@@ -436,7 +437,7 @@ def schema() -> Mapping[str, object]:
     }
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     """A value that holds, as it was written, and where that was; ``origin`` is empty where nobody wrote it."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Step
 
@@ -32,7 +33,7 @@ class Applicability(Enum):
     """It changes more than the bug, or what only its author can judge: applied with ``--unsafe-fixes`` alone."""
 
 
-@dataclass(frozen=True)
+@record
 class SetKeyword:
     """Give the call at ``where`` the keyword argument ``name``, in place of what it has for it.
 
@@ -45,7 +46,7 @@ class SetKeyword:
     position: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Wrap:
     """Put text around the expression at ``where``: ``copy.deepcopy(`` and ``)``, or nothing and ``.float()``.
 
@@ -57,7 +58,7 @@ class Wrap:
     after: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Unwrap:
     """Leave of the expression at ``where`` only the one at ``inner``, which is a part of it.
 
@@ -68,7 +69,7 @@ class Unwrap:
     inner: Span
 
 
-@dataclass(frozen=True)
+@record
 class Replace:
     """Write ``text`` in place of the expression, word or sign that is exactly ``where``."""
 
@@ -76,7 +77,7 @@ class Replace:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class Delete:
     """Remove the statement, argument, element or comment that is exactly ``where``.
 
@@ -87,7 +88,7 @@ class Delete:
     where: Span
 
 
-@dataclass(frozen=True)
+@record
 class AddImport:
     """See that ``import module`` holds where the other edits of the fix are, whose texts say ``module.name``.
 
@@ -102,7 +103,7 @@ class AddImport:
 Edit = SetKeyword | Wrap | Unwrap | Replace | Delete | AddImport
 
 
-@dataclass(frozen=True)
+@record
 class TextEdit:
     """What an edit comes down to in one file: this text in place of a stretch, which may be empty.
 
@@ -113,7 +114,7 @@ class TextEdit:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class Fix:
     """A change that removes the bug: all of its edits, which lie in one file, or none.
 
@@ -129,7 +130,7 @@ class Fix:
         return replace(self, applicability=Applicability.UNSAFE)
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """One finding: ``message`` is one sentence with its numbers and without a full stop.
 

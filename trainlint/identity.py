@@ -10,9 +10,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 
 from trainlint.finding import Finding, Severity
+from trainlint.record import record
 from trainlint.span import Span
 
 LONGEST_STATEMENT = 20
@@ -39,7 +41,7 @@ PLAIN = re.compile(r"'([^'\"\\]*)'")
 ORIGIN = re.compile(r"@\S+")
 
 
-@dataclass(frozen=True)
+@record
 class Identity:
     """Two findings with the same identity are the same finding.
 
@@ -61,7 +63,7 @@ class Identity:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """A finding as a baseline has it written down: which one, how bad it was, what it said, and where that stands."""
 
@@ -78,7 +80,7 @@ class Entry:
         return f"{self.identity.code} of {self.identity.file}{within}: {self.identity.text}{nth}"
 
 
-@dataclass(frozen=True)
+@record
 class Surroundings:
     """What places are looked up in: how a path is named, the lines of the file or cell of a place, and the definitions
     around it.
@@ -92,6 +94,22 @@ class Surroundings:
         """What stands at a place, a comment too; of a block, and of a place without a width, the first line."""
         stretch = _stretch(span, self.lines(span))
         return plain(stretch) or " ".join(stretch.split())
+
+
+class Identities(Mapping[Finding, Identity]):
+    """The identities of findings, worked out when somebody asks: for that their files are read once more."""
+
+    def __init__(self, work: Callable[[], Mapping[Finding, Identity]]) -> None:
+        self._work = cache(work)
+
+    def __getitem__(self, finding: Finding) -> Identity:
+        return self._work()[finding]
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._work())
+
+    def __len__(self) -> int:
+        return len(self._work())
 
 
 def identities(findings: Iterable[Finding], around: Surroundings) -> Mapping[Finding, Identity]:

@@ -5,28 +5,22 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from types import ModuleType
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 from trainlint.facts import Fact
 from trainlint.finding import Finding
+from trainlint.packs import Pack, packs
+from trainlint.record import record
 
 Check = Callable[[Any], Iterator[Finding]]
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP = "trainlint.rules"
-"""The entry-point group through which rule packs, our own included, are found."""
 
 
 class PackError(ValueError):
     """Rule packs that cannot be used together, or one that cannot be used at all; the message names them."""
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """A check, the kind of fact it asks for, the page that explains it, and whether it runs with nothing selected."""
 
@@ -64,27 +58,25 @@ def installed() -> dict[str, Rule]:
     Raises:
         PackError: a pack cannot be loaded, or two claim one code; both are named.
     """
-    from importlib.metadata import entry_points
-
     rules: dict[str, Rule] = {}
     claims: dict[str, str] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        for found in _loaded(point):
-            claim = f"{found.name} of the pack {point.name!r} ({point.value})"
+    for pack in packs():
+        for found in _loaded(pack):
+            claim = f"{found.name} of the pack {pack.name!r} ({pack.value})"
             if claims.setdefault(found.code, claim) != claim:
                 raise PackError(f"{found.code} is claimed by both {claims[found.code]} and {claim}")
             rules[found.code] = found
     return dict(sorted(rules.items()))
 
 
-def _loaded(point: EntryPoint) -> list[Rule]:
+def _loaded(pack: Pack) -> list[Rule]:
     try:
-        return list(rules_in(point.load()))
+        return list(rules_in(pack.load()))
     except Exception as error:
-        raise PackError(f"the rule pack {point.name!r} ({point.value}) cannot be loaded: {error!r}") from error
+        raise PackError(f"the rule pack {pack.name!r} ({pack.value}) cannot be loaded: {error!r}") from error
 
 
-def rules_in(pack: ModuleType) -> Iterator[Rule]:
+def rules_in(pack: Any) -> Iterator[Rule]:
     """The rules of one pack: every module of the package that defines one."""
     import importlib
     import pkgutil

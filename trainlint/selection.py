@@ -6,9 +6,10 @@ A selector is a code, the beginning of codes, a rule's name, or ALL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trainlint.facts import Crash, Unreadable
+from trainlint.record import record
 from trainlint.rule import Rule
 
 EVERYTHING = "ALL"
@@ -18,7 +19,7 @@ class UnknownSelector(ValueError):
     """A selector that no installed rule answers to: nothing would run, and that must not look like success."""
 
 
-@dataclass(frozen=True)
+@record
 class Selection:
     """What one place (a config file, the command line) says; ``select`` is None where it does not start afresh."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from trainlint.record import record
 from trainlint.span import Span
 
 
@@ -18,7 +19,7 @@ class Step:
     where: Span
 
 
-@dataclass(frozen=True)
+@record
 class Unknown:
     """What was not found out: why, and what would settle it (``--define cfg.vocab_size=...``, a type, a call)."""
 
@@ -47,7 +48,7 @@ class Symbol:
     minimum: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """A class table: which label stands behind which id, and where it is written.
 
@@ -203,7 +204,7 @@ class Integer:
         return _sum(sorted(words, key=lambda word: word[0]))
 
 
-@dataclass(frozen=True)
+@record
 class Real:
     """A number that is measured rather than counted, such as a learning rate: its value, the lines behind it, and the
     defaults among them that a caller may change.
@@ -248,7 +249,7 @@ def _sum(words: list[tuple[bool, str]]) -> str:
     return " ".join(["-" * less + first, *(f"{'-' if less else '+'} {word}" for less, word in rest)])
 
 
-@dataclass(frozen=True)
+@record
 class Worth:
     """One value of a name: in words, the lines behind it and the defaults among them, or why it stays open.
 
@@ -262,7 +263,7 @@ class Worth:
     context: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Settled:
     """A name, or a whole call, as a line of code spells it, and what it can be worth."""
 
@@ -322,7 +323,7 @@ class Measure(Enum):
     TASK = "task metric"
 
 
-@dataclass(frozen=True)
+@record
 class Score:
     """What a name says of a number that models are compared by."""
 

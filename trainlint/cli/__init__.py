@@ -5,6 +5,7 @@ A plain run is parsed here and never loads typer; help, mistakes in options and 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FOR_TYPER = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
+
+OBJECTS = 50_000
+"""Objects that are made between two looks of the collector for garbage."""
 
 
 class UsageError(Exception):
@@ -54,13 +58,26 @@ def _run(words: Sequence[str]) -> int:
         from trainlint.cli.version import run
 
         return run((), {})
-    from trainlint.cli import early
-
-    status = early.run(words) if "_TRAINLINT_COMPLETE" not in os.environ else None
+    status = _run_quickly(words) if "_TRAINLINT_COMPLETE" not in os.environ else None
     return _run_in_full(words, first) if status is None else status
 
 
+def _run_quickly(words: Sequence[str]) -> int | None:
+    """The status of a run that says what the last one said, or nothing; None where there may be more to it."""
+    if "--no-cache" not in words:
+        from trainlint.cli import again
+
+        status = again.run(words)
+        if status is not None:
+            return status
+    from trainlint.cli import early
+
+    return early.run(words)
+
+
 def _run_in_full(words: Sequence[str], first: str) -> int:
+    # What is imported stays: at its usual rate the collector looks through all of it twenty times.
+    gc.set_threshold(OBJECTS)
     from trainlint.cli.options import CHECK, COMMANDS, GROUPS, call, parse
 
     if first in {"--version", "-V"}:

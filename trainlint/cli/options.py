@@ -6,9 +6,10 @@ Options in and words in, words by option out: what a word means is decided by wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+
+from trainlint.record import record
 
 Said = Mapping[str, tuple[str, ...]]
 """What was said on the command line: the values of each option that was given, in order; a flag's value is empty."""
@@ -26,7 +27,7 @@ class Kind(Enum):
     MANY = "many"
 
 
-@dataclass(frozen=True)
+@record
 class Option:
     """One option of a command, named without its dashes; ``metavar`` is how help shows its value."""
 
@@ -41,7 +42,7 @@ class Option:
         return (f"--{self.name}", self.short) if self.short else (f"--{self.name}",)
 
 
-@dataclass(frozen=True)
+@record
 class Command:
     """One command: what it is for, what its arguments are, its options, and the module and function that run it.
 

@@ -8,11 +8,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 
 from trainlint.cli import UsageError
 from trainlint.cli.options import Said
+from trainlint.record import record
 from trainlint.report import Report, text
 from trainlint.selection import did_you_mean
 
@@ -65,7 +65,7 @@ FIXING = frozenset({"json", "json-lines", "sarif", "rdjson"})
 """The formats that hold the text of fixes."""
 
 
-@dataclass(frozen=True)
+@record
 class Output:
     """One report: its format, and the file it goes to; no file is the standard output."""
 

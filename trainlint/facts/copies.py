@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from trainlint.facts.fact import Fact
 from trainlint.facts.precision import Storage
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 
@@ -19,7 +20,7 @@ class Sharing(Enum):
     ON_CPU = "the tensors of the model, if it lies on the CPU"
 
 
-@dataclass(frozen=True)
+@record
 class KeptWeights(Fact):
     """Weights that are put aside under ``kept`` and used later, while ``model`` goes on being trained.
 
@@ -44,7 +45,7 @@ class KeptWeights(Fact):
     value: Span | None = field(default=None, kw_only=True)
 
 
-@dataclass(frozen=True)
+@record
 class WeightAverage(Fact):
     """An average of weights that is updated by ``decay * average + (1 - decay) * weights``.
 
@@ -58,7 +59,7 @@ class WeightAverage(Fact):
     stored: Storage | Unknown
 
 
-@dataclass(frozen=True)
+@record
 class LoadedModel(Fact):
     """A checkpoint that is trained in whole, in the format in which it was saved.
 

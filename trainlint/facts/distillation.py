@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
 from trainlint.facts.targets import Activation
+from trainlint.record import record
 from trainlint.value import Real, Step, Unknown
 
 
@@ -20,7 +21,7 @@ class Reduction(Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True)
+@record
 class Divergence(Fact):
     """A Kullback-Leibler divergence that is trained on, and how its numbers become one.
 
@@ -42,7 +43,7 @@ class Divergence(Fact):
             yield Unjudged(self.call, "is the divergence divided by the classes", self.reduction)
 
 
-@dataclass(frozen=True)
+@record
 class DivergenceInput(Fact):
     """What a Kullback-Leibler divergence is given: the logarithms it wants first, and the target.
 
@@ -71,7 +72,7 @@ class DivergenceInput(Fact):
             yield Unjudged(self.call, "is the target of the divergence what it wants", self.log_target)
 
 
-@dataclass(frozen=True)
+@record
 class KeptTeacher(Fact):
     """A teacher that is a part of the module which is trained, learns nothing, and goes to training mode with it.
 
@@ -89,7 +90,7 @@ class KeptTeacher(Fact):
     depends: Step | None
 
 
-@dataclass(frozen=True)
+@record
 class SelfMatch(Fact):
     """A loss that compares something with itself: ``side`` is how the code calls it, ``made`` the line that made it."""
 
@@ -98,7 +99,7 @@ class SelfMatch(Fact):
     made: Step
 
 
-@dataclass(frozen=True)
+@record
 class ExactCopy(Fact):
     """A student that starts as an exact copy of its teacher, and is trained on nothing but to agree with it.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
+from trainlint.record import record
 from trainlint.value import Real, Step, Unknown
 
 
-@dataclass(frozen=True)
+@record
 class DiscardedResult(Fact):
     """A call that makes a new tensor and changes none, standing alone: what it makes is lost.
 
@@ -29,7 +29,7 @@ class DiscardedResult(Fact):
             yield Unjudged(self.call, "is this a tensor", self.proof)
 
 
-@dataclass(frozen=True)
+@record
 class AttentionDropout(Fact):
     """The dropout that fused attention is told to apply, in a module that does not ask for its mode.
 
@@ -50,7 +50,7 @@ class Repetition(Enum):
     DATA = "every process reads all of the data"
 
 
-@dataclass(frozen=True)
+@record
 class SharedData(Fact):
     """Data of a distributed training that repeat: what was ``made`` is a sampler, or a loader without one.
 
@@ -72,7 +72,7 @@ class Unfrozen(Enum):
     MISSPELLED = "the switch has another name"
 
 
-@dataclass(frozen=True)
+@record
 class FreezingWrite(Fact):
     """A write to an attribute that freezes nothing, ``holder.attribute = value`` as the code spells it.
 
@@ -92,7 +92,7 @@ class FreezingWrite(Fact):
             yield Unjudged(self.call, "is this a module", self.proof)
 
 
-@dataclass(frozen=True)
+@record
 class NewTokens(Fact):
     """An adapter over a model whose embeddings grew for new tokens, and that trains no embedding.
 

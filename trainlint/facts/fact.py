@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Step, Unknown
 
 F = TypeVar("F", bound="Fact")
 
 
-@dataclass(frozen=True)
+@record
 class Unjudged:
     """One question at one site that stays open."""
 
@@ -21,7 +22,7 @@ class Unjudged:
     why: Unknown
 
 
-@dataclass(frozen=True)
+@record
 class Option:
     """An argument of the call ``where`` that decides, and ``other``, what it would be instead, as Python spells it.
 
@@ -36,7 +37,7 @@ class Option:
     is_written: bool = True
 
 
-@dataclass(frozen=True)
+@record
 class Fact:
     """Something that holds where ``call`` starts.
 

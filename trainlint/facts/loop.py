@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
+from trainlint.record import record
 from trainlint.value import Integer, Step, Unknown
 
 
-@dataclass(frozen=True)
+@record
 class StuckEval(Fact):
     """A model that is put into evaluation mode and goes on being optimized so.
 
@@ -40,7 +40,7 @@ class Grouping(Enum):
     UNASKED = "a loss that is told how many terms all batches have, and does not ask"
 
 
-@dataclass(frozen=True)
+@record
 class Accumulation(Fact):
     """Gradients of several batches that are added up before the optimizer steps.
 
@@ -65,7 +65,7 @@ class Accumulation(Fact):
             yield Unjudged(self.argument, "is the sum of gradients a mean", self.grouping)
 
 
-@dataclass(frozen=True)
+@record
 class UnclearedGradients(Fact):
     """A loop that goes backward and steps, and in which nothing clears the gradients.
 
@@ -83,7 +83,7 @@ class UnclearedGradients(Fact):
             yield Unjudged(self.argument, "are the gradients cleared", self.why)
 
 
-@dataclass(frozen=True)
+@record
 class ScaledClip(Fact):
     """Gradients that are clipped while a scaler has them multiplied.
 
@@ -97,7 +97,7 @@ class ScaledClip(Fact):
     assumed: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class KeptGraph(Fact):
     """A loss that went backward and is kept with its graph, for as long as a loop runs.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Option, Unjudged
 from trainlint.numerics import cutoff, probability_cutoff
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 
@@ -58,7 +59,7 @@ class Dtype(Enum):
         return math.ldexp(1.0, math.frexp(step)[1] + self.significand)
 
 
-@dataclass(frozen=True)
+@record
 class Storage:
     """The format in which the parameters of a model are stored, the lines that decide it, and defaults among them.
 
@@ -101,7 +102,7 @@ FUSED = (Spelling.NATIVE, Spelling.SEPARATE, Spelling.LOGARITHM)
 """What the compiler turns into one kernel, which stays in 32 bits."""
 
 
-@dataclass(frozen=True)
+@record
 class LossArithmetic(Fact):
     """In which numbers a loss is computed: the format of its logits when they reach it, and what changes it there.
 
@@ -171,7 +172,7 @@ class LossArithmetic(Fact):
         return replace(self, logits=why, branch=())
 
 
-@dataclass(frozen=True)
+@record
 class Accumulator(Fact):
     """A loss that computes its gradients in pieces and adds them up: in which format, and that of the weights.
 
@@ -210,7 +211,7 @@ class Compensation(Enum):
     KAHAN = "Kahan summation"
 
 
-@dataclass(frozen=True)
+@record
 class Optimizer(Fact):
     """An optimizer, or a trainer that makes one, and the weights that it trains.
 

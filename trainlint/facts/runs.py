@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts.fact import Fact, Unjudged
+from trainlint.record import record
 from trainlint.value import Unknown
 
 WINDOWS = 3
@@ -19,7 +19,7 @@ SEEN_AT_LEAST = 10
 to 1025 classes, at most 0.2 % then show a gap by chance; with 3 it would be 11 % where classes are few."""
 
 
-@dataclass(frozen=True)
+@record
 class ClassCoverage(Fact):
     """How often each class was a target in training, of this loss and of others over as many classes.
 
@@ -49,7 +49,7 @@ class ClassCoverage(Fact):
             yield Unjudged(self.call, "is every class a target", Unknown(why, "a longer run"))
 
 
-@dataclass(frozen=True)
+@record
 class ZeroSignal(Fact):
     """Rows whose right class got exactly no gradient while another class of the row did.
 

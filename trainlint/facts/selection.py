@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Option, Unjudged
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Better, Measure, Score, Step, Unknown
 
@@ -20,7 +21,7 @@ class Purpose(Enum):
     SLOW = "slow"
 
 
-@dataclass(frozen=True)
+@record
 class Measured:
     """What models are compared by: the name that says it, what the name says, and the lines it went through.
 
@@ -38,7 +39,7 @@ class Measured:
         return self.score.measure is Measure.LOSS
 
 
-@dataclass(frozen=True)
+@record
 class Sign:
     """The sign of a comparison, the opposite one, and the value that its record starts with then, where it must change.
 
@@ -51,7 +52,7 @@ class Sign:
     first: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Selection(Fact):
     """A comparison of models by one number, or a library's object that makes it.
 
@@ -102,7 +103,7 @@ class Selection(Fact):
         return replace(self, measured=why, metrics=(), kept=(), learned=(), endings=(), branch=())
 
 
-@dataclass(frozen=True)
+@record
 class NewestBest(Fact):
     """Weights that are saved as the best, in a place that no comparison leads to.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Table, Unknown
 
 
-@dataclass(frozen=True)
+@record
 class Layer:
     """The layer that makes the logits: its name as the reader knows it, and how many classes it emits.
 
@@ -35,7 +36,7 @@ class Layer:
         return self.where.path, self.where.cell, self.where.row
 
 
-@dataclass(frozen=True)
+@record
 class Job:
     """What the project makes of one class index: its role, how that is known, and the lines that show it.
 
@@ -59,7 +60,7 @@ class Job:
         return shown.get(self.role, self.title)
 
 
-@dataclass(frozen=True)
+@record
 class Fill:
     """A value written into targets where there is no answer: padding, a masked prompt.
 
@@ -77,7 +78,7 @@ class Fill:
     cut: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Ids:
     """Class ids that are looked up in a table of labels, each moved by ``offset``."""
 
@@ -91,7 +92,7 @@ class Ids:
         return self.table.is_counted and self.offset == 0
 
 
-@dataclass(frozen=True)
+@record
 class Targets:
     """What is known of the targets: the values that real answers take, and what fills the rest.
 
@@ -114,7 +115,7 @@ class Targets:
     constant: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Loss(Fact):
     """A cross-entropy over class indices: its logits' layer, the index it skips, and its targets.
 
@@ -164,7 +165,7 @@ class Loss(Fact):
         return replace(self, ignore_index=why, layer=why, job=None, targets=why)
 
 
-@dataclass(frozen=True)
+@record
 class Metric(Fact):
     """A metric over class indices that skips one of them.
 
@@ -195,7 +196,7 @@ class Metric(Fact):
         return replace(self, ignore_index=why, layer=why, job=None)
 
 
-@dataclass(frozen=True)
+@record
 class CtcLoss(Fact):
     """A CTC loss: the layer that makes its log-probabilities, its blank, and the symbol that owns the blank's id.
 
@@ -242,7 +243,7 @@ class Form(Enum):
     LOG_PROBABILITIES = "log-probabilities"
 
 
-@dataclass(frozen=True)
+@record
 class Activation:
     """The last thing that gave a tensor's numbers their meaning: a softmax, a sigmoid, or a layer that nothing follows.
 
@@ -266,7 +267,7 @@ class Activation:
         return self.form is Form.LOGITS
 
 
-@dataclass(frozen=True)
+@record
 class LossInput(Fact):
     """A loss that says what its input must be, and what reaches it.
 
@@ -299,7 +300,7 @@ class LossInput(Fact):
         return replace(self, reaches=why, branch=())
 
 
-@dataclass(frozen=True)
+@record
 class Alias:
     """Why the token that masks labels is the one that ends a text.
 
@@ -313,7 +314,7 @@ class Alias:
     by_name: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class LabelMask(Fact):
     """Labels that are masked wherever they equal one token.
 
@@ -342,7 +343,7 @@ class LabelMask(Fact):
         return replace(self, end=why, branch=())
 
 
-@dataclass(frozen=True)
+@record
 class Embedding(Fact):
     """An embedding that is given a padding index: the row that stays zero and is never learned.
 
@@ -367,7 +368,7 @@ class Service(Enum):
     SENTINEL = "its padding is an entry of"
 
 
-@dataclass(frozen=True)
+@record
 class LabelledLayer(Fact):
     """A layer and the table of labels that it serves, both at the place where the layer is made.
 
@@ -395,7 +396,7 @@ class LabelledLayer(Fact):
         yield Unjudged(self.call, "does the layer have a class for each label", why)
 
 
-@dataclass(frozen=True)
+@record
 class ReservedClass(Fact):
     """A head that keeps one class for what is no object, and an object's label that takes it, or finds no class.
 
@@ -421,7 +422,7 @@ class ReservedClass(Fact):
             yield Unjudged(self.call, f"do the labels leave out the {self.reserved}", self.label)
 
 
-@dataclass(frozen=True)
+@record
 class Relabelling(Fact):
     """A collator that makes ``labels`` anew from the ids of each row.
 
@@ -439,7 +440,7 @@ class Relabelling(Fact):
             yield Unjudged(self.call, "does the collator overwrite masked labels", self.masked)
 
 
-@dataclass(frozen=True)
+@record
 class StopCheck(Fact):
     """A test that ends decoding when a sampled token is one symbol, which the project writes nowhere.
 
@@ -457,7 +458,7 @@ class StopCheck(Fact):
             yield Unjudged(self.call, "is the stop ever a target", self.rows)
 
 
-@dataclass(frozen=True)
+@record
 class LabelShift(Fact):
     """How far labels are moved against the inputs of a model that says the next token.
 
@@ -471,7 +472,7 @@ class LabelShift(Fact):
     evidence: tuple[Step, ...]
 
 
-@dataclass(frozen=True)
+@record
 class UnusedSentinel(Fact):
     """A loss that lacks the sentinel which its object keeps, or its function accepts, and which nothing reads.
 
@@ -486,7 +487,7 @@ class UnusedSentinel(Fact):
     function: str
 
 
-@dataclass(frozen=True)
+@record
 class ClassCut(Fact):
     """Logits that lose a class which has a job: a slice that ends before it, or minus infinity written over it."""
 
@@ -496,7 +497,7 @@ class ClassCut(Fact):
     is_written: bool
 
 
-@dataclass(frozen=True)
+@record
 class SentinelIndex(Fact):
     """An index that holds a negative sentinel: what it is given to, empty for a subscript, and what put it there."""
 
@@ -504,7 +505,7 @@ class SentinelIndex(Fact):
     fill: Fill
 
 
-@dataclass(frozen=True)
+@record
 class EmptyMean(Fact):
     """A mean that is trained on and may be taken over nothing.
 

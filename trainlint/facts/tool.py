@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from trainlint.facts.fact import Fact
+from trainlint.record import record
 from trainlint.span import Span
 
 
-@dataclass(frozen=True)
+@record
 class Unreadable(Fact):
     """A file that cannot be read as Python: a syntax error, bytes that its encoding does not allow."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class Crash(Fact):
     """A fault of trainlint itself at one site; everything else is still judged."""
 
@@ -35,7 +35,7 @@ class Flaw(Enum):
     UNEXPLAINED = "gives no reason"
 
 
-@dataclass(frozen=True)
+@record
 class UnusedSuppression(Fact):
     """A comment of which something, or all, silences nothing, though the rules it names ran on its file.
 
@@ -48,7 +48,7 @@ class UnusedSuppression(Fact):
     names: Span
 
 
-@dataclass(frozen=True)
+@record
 class InvalidSuppression(Fact):
     """A comment that does not do what it seems to: ``named`` is what it says, ``meant`` the rule it probably means.
 

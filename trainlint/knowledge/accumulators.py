@@ -6,10 +6,10 @@ As in liger-kernel 0.8.2 (``accum_dtype`` since 0.6.2; before, always the format
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from trainlint.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Accumulator:
     """One loss: its parameters, which of them says the format of the sum, and where it is given the weight.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainlint.knowledge.signature import Signature
+from trainlint.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Averager:
     """A class that keeps an average: its parameters, which of them is the model and which the decay.
 

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from trainlint.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Head:
     """Which parameter counts the classes, its default where the library has one, and where the classes stand.
 

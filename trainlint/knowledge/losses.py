@@ -7,12 +7,11 @@ logits: the weight's rows are the classes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainlint.knowledge.signature import Signature
+from trainlint.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Contract:
     """One loss: what it is given when it is called, by place and by name, and the parameter that says what it skips.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from trainlint.knowledge.signature import Signature
+from trainlint.record import record
 
 
 class Step(Enum):
@@ -24,7 +25,7 @@ class State(Enum):
     QUANTISED = "a few bits"
 
 
-@dataclass(frozen=True)
+@record
 class Known:
     """An optimizer of a library.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from trainlint.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Signature:
     """A callable's qualified name, its parameters in order, and the defaults that decide something."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trainlint.facts import Unjudged
 from trainlint.finding import Finding, TextEdit
 from trainlint.identity import Entry, Identity
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.value import Unknown
 
@@ -18,7 +19,7 @@ QUIET = (INPUTS, FORMATS)
 """The kinds of which nothing is said where all are safe: nearly every loss has an input, and a format."""
 
 
-@dataclass(frozen=True)
+@record
 class Tally:
     """How many places of one kind were found safe, were flagged, and stay open."""
 
@@ -34,7 +35,7 @@ class Tally:
         return Tally(self.safe + other.safe, self.flagged + other.flagged, self.unjudged + other.unjudged)
 
 
-@dataclass(frozen=True)
+@record
 class Report:
     """Everything one run has to say.
 
@@ -85,7 +86,7 @@ class Report:
         return self.lines.get(where.path, {}).get(where.cell, ())
 
 
-@dataclass(frozen=True)
+@record
 class Statistic:
     """How many findings a rule has."""
 

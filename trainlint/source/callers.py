@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from trainlint.record import thing
 from trainlint.source import objects, pretrained
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.flow import applications
@@ -50,7 +51,7 @@ DECIDING = {"ignore", "pad", "padding", "blank", "eos", "criterion", "loss"}
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Caller:
     """A call of a function or class of the project, and the module it stands in.
 

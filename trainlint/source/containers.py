@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from trainlint.record import thing
 from trainlint.source import builtin, filling, growth
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import binds
@@ -33,7 +34,7 @@ OPTIONS = ("ignore_index", "blank", "reduction")
 MOST_UPWARD = 40
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Write:
     """One write into a container: under which name, which keys, where; ``bound`` if it binds them as places."""
 

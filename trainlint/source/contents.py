@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
+from trainlint.record import thing
 from trainlint.source import builtin, callers
 from trainlint.source.binding import arguments, declared
 from trainlint.source.names import statement
@@ -29,7 +29,7 @@ Ends = tuple[Integer, Integer]
 BYTES = (Integer.exact(0), Integer.exact(255))
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Held:
     """Numbers from ``lowest`` to ``highest`` that a line puts in."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from trainlint.record import record
 from trainlint.source.text import parsed_or_none
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import ast
 
 
-@dataclass(frozen=True)
+@record
 class Definition:
     """A class or a function: its name with those around it, and its rows."""
 

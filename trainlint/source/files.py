@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.arithmetic import LONGEST_TEXT
 from trainlint.source.summary import Module
 from trainlint.source.text import Fault
@@ -125,7 +125,7 @@ def formatted(world: World, node: ast.JoinedStr, frame: Frame) -> Thing:
     return Constant(text, _steps(parts, "evidence"), _steps(parts, "assumed"))
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Found:
     """A file or folder of the project: its absolute path, and the defaults that its name rests on."""
 

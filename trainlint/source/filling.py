@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from trainlint.record import record
 from trainlint.source import builtin
 from trainlint.source.growth import Around, Lost, between, in_turn
 from trainlint.source.names import truth
@@ -26,7 +27,7 @@ JUMPS = ast.Break | ast.Continue | ast.Return | ast.Raise
 Pairs = dict[object, tuple[Thunk, Thunk]]
 
 
-@dataclass(frozen=True)
+@record
 class Filling:
     """The entries so far of the dictionary under one name."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source import callers, objects
 from trainlint.source.binding import arguments, parameters
 from trainlint.source.names import arm, leaves, returns, statement
@@ -25,7 +25,7 @@ MOST_EVENTS = 4_000
 BLOCKS = ("body", "orelse", "finalbody", "handlers")
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Earlier:
     """A call or a ``for`` that has run, or a ``with`` that is still open, and where."""
 

@@ -12,9 +12,9 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from trainlint.record import record
 from trainlint.source.magics import MAY_ESCAPE, as_python
 from trainlint.source.syntax import is_readable
 from trainlint.source.text import Fault, parse_text
@@ -30,7 +30,7 @@ NEAR = 1000
 """Bytes of ``language_info`` that are searched for its name before the whole notebook is."""
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """One cell of code: its number, and its rows as they are written."""
 
@@ -46,7 +46,7 @@ class Cell:
         return as_python(text)
 
 
-@dataclass(frozen=True)
+@record
 class Notebook:
     """The cells of code, in order."""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from trainlint.record import thing
 from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
 from trainlint.source.gradients import NO_GRADIENT
@@ -55,7 +56,7 @@ class Deed(Enum):
     CALL = "call"
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Entry:
     """A call through which a function of the project was entered."""
 
@@ -64,7 +65,7 @@ class Entry:
     function: Function
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Event:
     """One deed. ``given`` are the names that the call is handed, ``is_seen`` says that it hides no other deed."""
 
@@ -78,7 +79,7 @@ class Event:
     entered: tuple[Entry, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Fork:
     """Of these arms one is taken; ``test`` says which where it is an ``if``."""
 
@@ -98,7 +99,7 @@ class Fork:
         return ast.unparse(self.test) if self.test is not None else ""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Turns:
     """A loop."""
 
@@ -107,14 +108,14 @@ class Turns:
     body: Order
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Leave:
     """The end of a turn, of a loop or of a function."""
 
     node: ast.stmt
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Body:
     """What a function does that is entered."""
 
@@ -122,7 +123,7 @@ class Body:
     order: Order
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Guarded:
     """What is done, and what is done after it however it ends: ``finally``, the end of a context manager."""
 
@@ -136,7 +137,7 @@ Names = Mapping[str, str]
 Whole = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Root:
     """The outermost function, or file, from which something is reached; ``is_whole`` says that nothing calls it."""
 
@@ -194,7 +195,7 @@ def events(parts: Order) -> Iterator[Event]:
                 yield from events((*inner, *final))
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Held:
     """An event, and what holds it, the outermost first."""
 
@@ -246,7 +247,7 @@ def stepping(node: ast.Call) -> ast.expr:
     return node.args[0] if by_scaler else node.func.value
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class _Place:
     """Where a reader stands: a function, what its names are called outside, and how it was entered."""
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.casts import is_cast
@@ -39,7 +40,7 @@ Group = tuple[Mapping[str, ast.expr], Frame]
 """The entries of a dictionary of options, and where it stands."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Owner:
     """An expression for a model, or for a part of one, whose parameters are trained; ``copied`` is the cast that makes
     new ones of them, ``group`` the group of the optimizer that holds it.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.order import Entry
@@ -58,7 +59,7 @@ class Average(Enum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Reduction:
     """How a loss was averaged: the line that says so, the divisors since, and a class that a mean leaves out."""
 
@@ -71,7 +72,7 @@ class Reduction:
 OPEN = Reduction(Average.OPEN)
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Tracing:
     """Where a trace stands, and the calls by which it came here."""
 

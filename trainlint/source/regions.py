@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import Device, Dtype
 from trainlint.knowledge.formats import AUTOCAST, DEFAULT_FORMATS, NO_REGION
+from trainlint.record import record
 from trainlint.source import callers, formats, trainers
 from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import reaching
@@ -25,7 +25,7 @@ SUSPECT = ("autocast", "amp", "precision", "cast", "ctx")
 COMPILING = ("torch.compile", "torch.jit.script")
 
 
-@dataclass(frozen=True)
+@record
 class Region:
     """A region of mixed precision: for which device, to which format it casts, and where it begins."""
 

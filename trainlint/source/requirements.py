@@ -10,8 +10,8 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from trainlint.record import record
 from trainlint.source.workspace import Workspace
 from trainlint.span import Span
 from trainlint.value import Step
@@ -36,7 +36,7 @@ BOUND = re.compile(r"(===|==|~=|>=|<=|!=|\^|~|>|<|=)?\s*[\"']?v?(\d+(?:\.\d+)*)(
 SPECIFIER = r"\s*(?:\[[^\]]*\])?\s*(?:\(\s*)?(?P<versions>[^;#\n\"']*)"
 
 
-@dataclass(frozen=True)
+@record
 class Declared:
     """The versions that a project allows: ``lowest`` and from there up to, but without, ``below``; and the line."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge.formats import POLICIES, SHARDERS
+from trainlint.record import thing
 from trainlint.source import builtin, callers, formats
 from trainlint.source.binding import argument, arguments
 from trainlint.source.callers import Caller
@@ -25,7 +25,7 @@ OPEN = "in which format a sharded model computes is open"
 MOST_CALLS = 8
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Sharding:
     """A call that shards a model, or hands it to an engine: what it was given, in the frame in which it stands."""
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from trainlint.record import thing
 from trainlint.source import names, objects
 from trainlint.source.binding import argument
 from trainlint.source.nodes import nodes_of
@@ -33,7 +34,7 @@ MOST_NAMES = 12
 NOTHING = Integer.exact(0)
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Cut:
     """What an expression is cut from, where that stands, the steps dropped in front, and the lines that cut."""
 

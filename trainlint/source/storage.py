@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
 from trainlint.knowledge.formats import WIDE
+from trainlint.record import record
 from trainlint.source import builtin, objects
 from trainlint.source.castings import says
 from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
@@ -46,7 +47,7 @@ ELEMENTS = frozenset({"parameters", "named_parameters", "modules", "named_module
 """Methods that hand out the parts of a module one by one."""
 
 
-@dataclass(frozen=True)
+@record
 class Weights:
     """The format of all parameters of a model, and of those that are trained."""
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from trainlint.facts import Activation, Dtype, Fill, Ids, Layer
+from trainlint.record import thing
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 
 UNTRACED = Unknown("the logits are not traced to a layer")
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Frame:
     """One activation of a function, or a module's or a class's body: where names are looked up.
 
@@ -38,7 +39,7 @@ class Frame:
         return self.module.step(node)
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Turn:
     """One turn of a loop whose turns are all known: which, of what values, and the frame around the loop."""
 
@@ -48,7 +49,7 @@ class Turn:
     around: Frame
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Thunk:
     """An expression that nobody has asked for yet, and where to look up its names; or a thing that is already known.
 
@@ -61,7 +62,7 @@ class Thunk:
     via: Thunk | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Arguments:
     """What a call passes: thunks by position and by name; ``open`` when a star hides some of it."""
 
@@ -80,7 +81,7 @@ class Arguments:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Constant:
     """A string, float, boolean, bytes or None."""
 
@@ -90,7 +91,7 @@ class Constant:
     name: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Items:
     """A tuple, list or set whose elements are written out; ``whole`` is False where more may come, of which
     ``rear`` are the last.
@@ -105,7 +106,7 @@ class Items:
     rear: tuple[Thunk, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Repeated:
     """A sequence whose elements are all made by one expression: a comprehension, ``[x] * n``, a loader's batches.
 
@@ -118,7 +119,7 @@ class Repeated:
     start: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Later:
     """The keys of a dictionary that its own scope writes under one name, and where it was read (None: at the end).
 
@@ -131,7 +132,7 @@ class Later:
     use: ast.AST | None
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Entries:
     """A dictionary whose keys are written out; ``whole`` is False where more may come.
 
@@ -149,7 +150,7 @@ class Entries:
     record: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class TupleClass:
     """A class of named tuples, made by a call: the names of its fields, and the defaults of the last ones."""
 
@@ -159,21 +160,21 @@ class TupleClass:
     frame: Frame
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class File:
     """A module of the project."""
 
     module: Module
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class External:
     """Something of a library, by its qualified name."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Class:
     """A class of the project."""
 
@@ -186,7 +187,7 @@ class Class:
         return self.node.name
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Function:
     """A function of the project, bound to its receiver if it is a method; ``bare`` is what its decorators are given."""
 
@@ -201,7 +202,7 @@ class Function:
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Partial:
     """``functools.partial``: a callable with some arguments bound."""
 
@@ -211,7 +212,7 @@ class Partial:
     frame: Frame
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Built:
     """An object: what was called to make it, and with what. ``arguments`` is None where the making was not seen."""
 
@@ -226,7 +227,7 @@ class Built:
         return self.what.name.rpartition(".")[2]
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Method:
     """A method of a thing that the project did not write."""
 
@@ -234,7 +235,7 @@ class Method:
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Cast:
     """A tensor whose numbers were put into a format by a line of code; Unknown where the line does not say which."""
 
@@ -242,7 +243,7 @@ class Cast:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Made:
     """A tensor whose numbers are in the format in which something computes: a module, or a product of matrices.
 
@@ -261,7 +262,7 @@ class Made:
 Format = Cast | Made
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Softened:
     """The call by which a tensor became probabilities or their logarithms, and the format in which it was computed."""
 
@@ -270,7 +271,7 @@ class Softened:
     frame: Frame
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Tensor:
     """A tensor, as far as classes and targets go.
 
@@ -309,7 +310,7 @@ class Tensor:
         return replace(self, **{"activation": None, **changes})  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Opaque:
     """An object that nobody settled, but that is itself wherever it goes: an open parameter, a library's result.
 
@@ -336,7 +337,7 @@ Thing = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Binding:
     """A statement, comprehension or handler that binds a dotted name; ``name`` may be a prefix of what was asked.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.facts import Alias
 from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
+from trainlint.record import thing
 from trainlint.source import callers, saved
 from trainlint.source.binding import least
 from trainlint.source.builtin import entry, length
@@ -38,7 +39,7 @@ NO_PADDING = Unknown("the files of the tokenizer name no padding token", "tokeni
 TWO_PLACES = Unknown("the padding token is set in two places whose order is open", "tokenizer.pad_token")
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Write:
     """One statement that sets a padding token: to the end token (an alias), or to another (None).
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import Device, Dtype, Storage
 from trainlint.knowledge.precision import TRUE_PRECISIONS
+from trainlint.record import record
 from trainlint.source import callers, objects
 from trainlint.source.reach import leads
 from trainlint.source.things import Class, Constant, External, Frame, Opaque, Thing
@@ -26,7 +26,7 @@ PLAIN = ("32", "32-true", "64", "64-true")
 SEVERAL = Unknown("several trainers may run this module, in different precisions", "precision")
 
 
-@dataclass(frozen=True)
+@record
 class Precision:
     """What a trainer is told: a format to store the module in, or one to compute in."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.binding import parameters
 from trainlint.source.nodes import children, nodes_of
 from trainlint.source.summary import Module, bound, dotted, last
@@ -30,7 +30,7 @@ SAYS = re.compile(
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Trained:
     """The lines that train, and whether they are known to."""
 

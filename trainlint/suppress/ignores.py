@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from trainlint.finding import Finding, TextEdit
+from trainlint.record import record
 from trainlint.span import Span
 from trainlint.suppress.silences import Form, Silence
 from trainlint.suppress.statements import Statement, statements
@@ -19,7 +19,7 @@ ALONE = re.compile(r"#\s*(?:fmt|yapf|isort)\s*:")
 """A comment for a formatter, which must stand alone."""
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """The rows of a file or of a cell as they are written, and as Python reads them."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from tokenize import TokenInfo
 
 from trainlint.facts import Fact, Flaw, InvalidSuppression, UnusedSuppression
 from trainlint.finding import Finding
+from trainlint.record import record
 from trainlint.rule import Rule
 from trainlint.selection import EVERYTHING, always_runs, did_you_mean, matches
 from trainlint.span import Span
@@ -31,7 +32,7 @@ LATER = re.compile(r"[\w-]+")
 CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+")
 
 
-@dataclass(frozen=True)
+@record
 class Ran:
     """Which rules there are, which of them ran on a file, and which had nothing to say because they are off."""
 

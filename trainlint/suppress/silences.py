@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from tokenize import TokenInfo
 
 from trainlint.finding import Finding
+from trainlint.record import record
 from trainlint.selection import EVERYTHING, matches
 from trainlint.span import Span
 from trainlint.suppress.statements import Statement, statements
@@ -33,7 +33,7 @@ class Form(Enum):
     BLANKET = "flake8, for all rules"
 
 
-@dataclass(frozen=True)
+@record
 class Selector:
     """One rule, or some rules, as a comment names them."""
 
@@ -41,7 +41,7 @@ class Selector:
     where: Span
 
 
-@dataclass(frozen=True)
+@record
 class Silence:
     """What one comment silences: the selectors, and the rows of one cell it covers; no rows are the whole file.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from tokenize import TokenInfo
 
+from trainlint.record import record
 
-@dataclass(frozen=True)
+
+@record
 class Statement:
     """One logical line: its rows, the comments in it, and the comments that stand alone right above it.
 

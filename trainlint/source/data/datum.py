@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from trainlint.record import record
 
 DEEPEST = 100
 """Containers inside containers; nobody writes more by hand."""
@@ -11,7 +13,7 @@ MOST_VALUES = 200_000
 """Values of one file; anchors can make a small file hold more than memory does."""
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """Where something is written; rows and columns count from 1, the end lies behind it."""
 
@@ -27,7 +29,7 @@ class Place:
         return replace(self, end_row=other.row, end_column=max(other.end_column, self.end_column))
 
 
-@dataclass(frozen=True)
+@record
 class Scalar:
     """A number, a text, true or false, or nothing."""
 
@@ -35,7 +37,7 @@ class Scalar:
     place: Place
 
 
-@dataclass(frozen=True)
+@record
 class Mapping:
     """Keys and what stands under them, in the order of the file."""
 
@@ -47,7 +49,7 @@ class Mapping:
         return next((value for name, value in reversed(self.pairs) if name.value == key), None)
 
 
-@dataclass(frozen=True)
+@record
 class Sequence:
     """Values one after the other."""
 
@@ -55,7 +57,7 @@ class Sequence:
     place: Place
 
 
-@dataclass(frozen=True)
+@record
 class Foreign:
     """A value that only the program which reads the file can make: an object, a date, another file."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.data.datum import Broken, Place, text_of
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Vocabulary:
     """The ids of a model's own tokens, those of the tokens added to them, and the text in which they are written."""
 

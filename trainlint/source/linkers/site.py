@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
-from dataclasses import dataclass
 
 from trainlint.facts import Layer, Option
 from trainlint.knowledge import SIGNATURES, canonical
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, defaults
 from trainlint.source.flow import applications
@@ -23,7 +23,7 @@ NEEDED = ("input", "target")
 """What a loss is given by name, and cannot do without."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Site:
     """A place that may show something, and the module it stands in."""
 
@@ -40,7 +40,7 @@ class Site:
         return self.module.span(self.node)
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Applied:
     """A known callable with everything it was given: at its construction and at its call."""
 

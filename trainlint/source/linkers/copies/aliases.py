@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.facts import Sharing
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.names import holds, reaching
@@ -39,7 +40,7 @@ NO_MODEL = re.compile(
 """What has a ``state_dict`` and is no model that is trained: optimizers, averages, loaders."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Shared:
     """The model whose tensors a value holds, as its module spells it, and what only looks like a copy.
 

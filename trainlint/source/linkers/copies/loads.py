@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import Dtype, LoadedModel, Storage
 from trainlint.knowledge import published
 from trainlint.knowledge.precision import DTYPE_KEYWORDS, QUANTISING
+from trainlint.record import thing
 from trainlint.source import objects
 from trainlint.source.linkers.precision import optimizers, trainers
 from trainlint.source.linkers.precision.surroundings import surroundings
@@ -37,7 +37,7 @@ PARTLY = re.compile(r"(?i)peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|free
 """What files say where not all of the weights are trained as they were loaded."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Load:
     """A call of ``from_pretrained``, the file it stands in, and what it is called on."""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.knowledge import torch
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.linkers.copies.aliases import FunctionDef
 from trainlint.source.names import prefixes, statement
@@ -34,7 +35,7 @@ WRAPS = frozenset({"prepare", "compile", "script", "setup", *(name.rpartition(".
 WRAPS -= {"deepcopy"}
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Going:
     """What goes on training a model: the lines, whether they are known to, the loop, and the tests before keeping.
 
@@ -48,7 +49,7 @@ class Going:
     around: ast.stmt | None
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Place:
     """A place on the way to the loop, and the model as it is spelled there; None before the model is known."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.summary import last
 
 PASSING = frozenset({"detach", "clone", "cpu", "float", "to", "cuda", "type_as"})
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Update:
     """What is averaged, the expression of the decay, or of what is left of 1 beside it, and what does it."""
 

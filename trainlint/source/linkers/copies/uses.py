@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.names import holds, statement
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.world import World
@@ -14,7 +14,7 @@ from trainlint.value import Step
 SHOWS = frozenset({"print", "len", "info", "debug", "type", "isinstance", "id", "write", "set_description", "tqdm"})
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Aside:
     """What was put aside: the name, list or entry that holds it, the statement, and whether each turn adds one."""
 

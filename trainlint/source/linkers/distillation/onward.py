@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.summary import Module, last, targets
 from trainlint.source.training import inside
@@ -41,7 +42,7 @@ CLASSES = re.compile(
 """What the number of classes is called."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Stage:
     """A node that takes a value on, and the operand that holds the value; ``ends`` says that nothing is seen behind."""
 

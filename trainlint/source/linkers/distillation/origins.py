@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.names import reaching
@@ -27,7 +27,7 @@ SAME = frozenset(
 SHAPING = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute"})
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Origin:
     """What made a tensor, as the code spells it, and the steps since, first to last.
 

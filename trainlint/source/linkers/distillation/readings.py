@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trainlint.record import thing
 from trainlint.source import callers, objects
 from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import statement
@@ -32,7 +33,7 @@ SIDE = re.compile(r"loss|crit|metric|log|print|(?<![a-z])t(?:eacher|_)|teacher|t
 LOOKS = frozenset({"isinstance", "print", "hasattr", "getattr", "type", "id"})
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Keeper:
     """The class that keeps a teacher, under which name, and the method in which it is put there."""
 
@@ -47,7 +48,7 @@ class Keeper:
         return self.init.args.args[0].arg if self.init.args.args else ""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Reading:
     """One place that reads a teacher; ``at_start`` says that it is in the constructor."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import ExactCopy
 from trainlint.knowledge import torch
 from trainlint.knowledge.optimizers import Known, optimizer
+from trainlint.record import thing
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.distillation import modes
 from trainlint.source.linkers.distillation.origins import Origin, origin
@@ -36,7 +36,7 @@ RESIDUAL = frozenset({torch.DIVERGENCE_FUNCTION.name, torch.DIVERGENCE_CLASS.nam
 """Losses whose gradient is the difference of two roundings where both sides are equal; that of a square is zero."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Copy:
     """A student under its name, the teacher under its own, and the statement that makes one of the other."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.facts import AttentionDropout
 from trainlint.knowledge.torch import F
+from trainlint.record import thing
 from trainlint.source import callers, objects
 from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.linkers.effects.projects import trains
@@ -62,7 +63,7 @@ def _told(call: ast.Call) -> ast.expr | None:
     return given
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class _Rate:
     """A rate on its way to attention: the expression, where it stands, and the argument as which it was passed."""
 

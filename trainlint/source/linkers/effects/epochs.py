@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.linkers.selection.measures import latest
 from trainlint.source.names import holds
 from trainlint.source.reach import reach
@@ -24,7 +24,7 @@ EPOCHS = re.compile(r"epoch|(?<![a-z])ep(?![a-z])", re.IGNORECASE)
 LOOPS = (ast.For, ast.While)
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Epochs:
     """A loop over epochs, the line in it that trains, and where both stand."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trainlint.knowledge import effects, torch
 from trainlint.knowledge.torch import SELF_METHODS
+from trainlint.record import thing
 from trainlint.source import objects
 from trainlint.source.binding import declared
 from trainlint.source.names import final, holds, reaching, statement
@@ -124,7 +124,7 @@ def _is_named(name: str, module: Module) -> bool:
     return f"{module.imports.get(head, head)}{dot}{rest}" in effects.TENSORS
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class _Home:
     """What binds a name, and the frame in which it does; a parameter is bound by nothing."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trainlint.facts import Accumulation, Grouping
+from trainlint.record import thing
 from trainlint.source.linkers.loop.by_hand import changes_gradients
 from trainlint.source.linkers.site import Site
 from trainlint.source.order import Deed, Fork, Held, Turns, held, roots, stepping
@@ -38,7 +38,7 @@ NOT_TRACED = Unknown(
 )
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Group:
     """The number of batches between two steps, as the code spells it, and the test or loop that counts them."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trainlint.facts import StuckEval
+from trainlint.record import record
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.modes import acting, is_trained_when_made
 from trainlint.source.names import statement
@@ -78,7 +79,7 @@ class Arm(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class Pending:
     """A model that was told to evaluate: in which loops, under which tests, and what was done with it since.
 

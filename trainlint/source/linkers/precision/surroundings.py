@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import Compensation
+from trainlint.record import record
 from trainlint.source import callers
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.summary import Module, dotted
@@ -26,7 +26,7 @@ DEEPSPEED = Unknown("a DeepSpeed config, which keeps a float32 copy, may be name
 DEEPEST = 6
 
 
-@dataclass(frozen=True)
+@record
 class Surroundings:
     """What keeps a copy for sure, and what may."""
 

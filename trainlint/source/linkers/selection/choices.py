@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from trainlint.record import thing
 from trainlint.source.names import own_statements, statement
 from trainlint.source.sift.selection import RECORD_WORDS
 from trainlint.source.summary import Module, last
@@ -19,7 +19,7 @@ RECORD = re.compile(RECORD_WORDS)
 """In lower case: what the best value so far is called."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Choice:
     """A comparison that decides: the value, its record, which of two values wins, and what runs where it does.
 
@@ -36,7 +36,7 @@ class Choice:
     test: ast.expr | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class _Arms:
     holding: tuple[ast.stmt, ...]
     failing: tuple[ast.stmt, ...]

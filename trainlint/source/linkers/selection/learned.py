@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.knowledge.scores import is_held_out, is_validated
+from trainlint.record import thing
 from trainlint.source.linkers.selection.measures import (
     feed,
     function_of,
@@ -30,7 +31,7 @@ MODES = frozenset({"eval", "dev"})
 """Names that say nothing of data: a mode of the model, a device."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Trail:
     """Where the search stands: a frame, the steps taken, and whether other callers no longer count."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import Measured
 from trainlint.knowledge.scores import TRAINED, VALIDATED, score, words
+from trainlint.record import thing
 from trainlint.source.summary import Module
 from trainlint.source.world import World
 from trainlint.value import Measure, Step
@@ -17,7 +17,7 @@ OPEN = "{}"
 """Stands for what an f-string fills in."""
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Log:
     """One name that a class logs: as the code spells it, the method that does it, and the place."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.facts import Measured
 from trainlint.knowledge.scores import score
+from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.names import own_statements, statement
@@ -49,7 +50,7 @@ COMPARED_BY = "nothing says what is compared"
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Reading:
     """One name on the way: what it says, whether the number is its negative here, and how many callers away it is."""
 
@@ -69,7 +70,7 @@ class Reading:
         return self.score.better.other if self.falls else self.score.better
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Place:
     """Where the search stands: a frame, the sign so far, the callers entered and the steps taken.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint.facts import Layer, Loss, ReservedClass, Targets
 from trainlint.knowledge import torchvision
+from trainlint.record import record
 from trainlint.source import lookups
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, number_of, standing
@@ -28,7 +28,7 @@ NOT_GIVEN = Unknown("the detector keeps the classes it was published with")
 NO_LABELS = Unknown("what the project writes as labels is not traced", "labels")
 
 
-@dataclass(frozen=True)
+@record
 class Written:
     """Labels that the project gives to objects: the lowest and the highest, and where they are written."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainlint.facts import Alias, Fact, Job, LabelMask, Layer
 from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles
+from trainlint.record import thing
 from trainlint.source import callers, chunks, jobs, tokenizers
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, standing
@@ -143,7 +144,7 @@ def _tokens(module: Module) -> Iterator[ast.expr]:
             yield from nodes
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Mask:
     """A comparison of labels with a token; ``marks`` says that it holds where they are equal, not where they differ."""
 
@@ -151,7 +152,7 @@ class Mask:
     marks: bool
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Masking:
     """How a mask is applied: the expression or statement that does it, what is written, and into what."""
 

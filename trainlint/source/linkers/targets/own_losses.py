@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from trainlint.facts import Loss
+from trainlint.record import thing
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import Site, layer_of, number_of, standing
 from trainlint.source.linkers.targets.losses import job_of
@@ -29,7 +29,7 @@ NOT_FOLLOWED = Unknown("the targets of a loss written by hand are not followed")
 NOT_ASKED = Unknown("a negative index is no class, whatever the layer")
 
 
-@dataclass(frozen=True, eq=False)
+@thing
 class Comparison:
     """``target != ignore_index``: where it stands, and its two sides."""
 
