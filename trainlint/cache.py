@@ -8,10 +8,12 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
 from zlib import crc32
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 MOST_BYTES = 512 * 2**20
 """What all projects together may take; the files that were not used for the longest time go first."""
@@ -72,6 +74,8 @@ def write(folder: str, name: str, value: Any) -> None:
 
 def clean(folder: str) -> tuple[int, int]:
     """Remove everything that was kept: how many files that were, and their bytes."""
+    from contextlib import suppress
+
     sizes = [size for _, size, path in _files(folder) if _remove(path)]
     if sizes:
         _remove(os.path.join(folder, TAG))

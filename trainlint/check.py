@@ -58,6 +58,7 @@ from trainlint.span import Span
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainlint.keep import Keep
+    from trainlint.source import stamps
     from trainlint.suppress import Ran
 
 V = TypeVar("V")
@@ -183,6 +184,19 @@ class Seen:
 
 
 @record
+class Basis:
+    """What the report of one project rests on: its files, how each file that was read was, and the rules' folders.
+
+    It rests on its settings and on the names of the files that were asked for beside that.
+    """
+
+    scope: Scope
+    files: Files
+    seen: Mapping[str, stamps.Seen]
+    packs: tuple[str, ...]
+
+
+@record
 class Text:
     """What a file says, by cell where it is a notebook: its lines as they stand there, and its text as Python."""
 
@@ -212,6 +226,8 @@ class Session:
         self._files: dict[tuple[object, ...], Files] = {}
         self._written: dict[str, Text] = {}
         self._keeps: dict[tuple[object, ...], Keep] = {}
+        self.basis: list[Basis] = []
+        """What the reports of whole projects rest on that could be kept."""
         self._rules: Callable[[], Mapping[str, Rule]] = cache(_installed)
 
     def change(self, path: str, data: bytes | None) -> None:
@@ -300,6 +316,8 @@ class Session:
             report = _checked(scope, request, known, rules, self.text)
             if whole:
                 whole.write(report, observer, rules)
+        if whole:
+            self.basis.append(Basis(scope, files, whole.seen, whole.packs))
         return report
 
     def _keep(self, scope: Scope, request: Request, files: Files) -> Keep | None:

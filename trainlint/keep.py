@@ -18,10 +18,11 @@ from typing import Any
 
 from trainlint import cache as folder_of
 from trainlint.codec import NotPlain, classes_of, decoded, encoded
+from trainlint.engine import engine
 from trainlint.report import Report
 from trainlint.rule import Rule
 from trainlint.source import Observer, read
-from trainlint.source.stamps import Ledger, Seen, Stamp, stamp
+from trainlint.source.stamps import Ledger, Seen, stamp
 
 JUDGING = (
     *(f"trainlint.facts.{name}" for name in (
@@ -40,10 +41,6 @@ REPORTING = (
     "trainlint.span",
 )
 """The modules of whose data a report is made."""
-
-
-INSTALLED = (".dist-info", ".egg-info")
-"""How the names of folders end that say what is installed."""
 
 LinesOf = Callable[[str], Mapping[int | None, Sequence[str]]]
 """The lines of a file, by cell where it is a notebook."""
@@ -68,6 +65,10 @@ class Keep:
         self._renewed: dict[str, Seen] = {}
         self._seen: dict[str, Seen] = {}
         self.ledger = Ledger(read)
+        self.packs: tuple[str, ...] = ()
+        """The folders of the rules that spoke in the report."""
+        self.seen: Mapping[str, Seen] = {}
+        """All files that the report rests on, as they were."""
 
     def report(self) -> Report | None:
         """The report of the last run, if nothing changed since."""
@@ -76,8 +77,9 @@ class Keep:
             return None
         _, seen, (packs, paths, plain) = found
         report = _decoded(plain, REPORTING)
+        self.packs, self.seen = packs, {**seen, **self._renewed}
         if self._renewed:
-            self._write(self._report, packs, ({**seen, **self._renewed}, (packs, paths, plain)))
+            self._write(self._report, packs, (dict(self.seen), (packs, paths, plain)))
         return replace(report, lines=Lines(paths, self._lines)) if isinstance(report, Report) else None
 
     def restore(self, observer: Observer) -> None:
@@ -93,8 +95,7 @@ class Keep:
 
     def write(self, report: Report, observer: Observer, rules: Iterable[Rule]) -> None:
         """Keep a report, and what its observer knows."""
-        packs = _packs(rules)
-        seen = {**self._seen, **self.ledger.seen}
+        self.packs, self.seen = packs, seen = _packs(rules), {**self._seen, **self.ledger.seen}
         with suppress(NotPlain):
             plain = encoded(replace(report, lines={}))
             self._write(self._report, packs, (seen, (packs, tuple(report.lines), plain)))
@@ -178,27 +179,7 @@ def _decoded(plain: object, modules: Sequence[str]) -> object:
 
 @cache
 def _engine(packs: Sequence[str]) -> str:
-    """What tells this engine, these packs of rules, and all that is installed beside them from any other."""
-    files = [each for folder in (os.path.dirname(__file__), *packs) for each in sorted(_modules(folder))]
-    return _short(repr((sys.version, files, [sorted(_installed(folder)) for folder in sys.path])))
-
-
-def _installed(folder: str) -> Iterator[tuple[str, Stamp | None]]:
-    """What says which packages are installed in a folder, each with its stamp."""
-    with suppress(OSError), os.scandir(folder or os.curdir) as entries:
-        yield from ((each.path, stamp(each.path)) for each in entries if each.name.endswith(INSTALLED))
-
-
-def _modules(folder: str) -> Iterator[tuple[str, Stamp | None]]:
-    """The modules below a folder, each with its stamp."""
-    waiting = [folder]
-    while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    yield entry.path, stamp(entry.path)
-                elif entry.name != "__pycache__" and entry.is_dir():
-                    waiting.append(entry.path)
+    return _short(repr(engine(packs)))
 
 
 def _packs(rules: Iterable[Rule]) -> tuple[str, ...]:

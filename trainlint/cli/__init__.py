@@ -54,10 +54,21 @@ def _run(words: Sequence[str]) -> int:
         from trainlint.cli.version import run
 
         return run((), {})
+    status = _run_quickly(words) if "_TRAINLINT_COMPLETE" not in os.environ else None
+    return _run_in_full(words, first) if status is None else status
+
+
+def _run_quickly(words: Sequence[str]) -> int | None:
+    """The status of a run that says what the last one said, or nothing; None where there may be more to it."""
+    if "--no-cache" not in words:
+        from trainlint.cli import again
+
+        status = again.run(words)
+        if status is not None:
+            return status
     from trainlint.cli import early
 
-    status = early.run(words) if "_TRAINLINT_COMPLETE" not in os.environ else None
-    return _run_in_full(words, first) if status is None else status
+    return early.run(words)
 
 
 def _run_in_full(words: Sequence[str], first: str) -> int:

@@ -6,14 +6,15 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from trainlint import config
 from trainlint.baseline import BaselineError
 from trainlint.cache import users_folder
-from trainlint.check import Request, Shard, check
-from trainlint.cli import UsageError, complain
+from trainlint.check import Basis, Request, Session, Shard
+from trainlint.cli import UsageError, again, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
-from trainlint.cli.output import COLOURS, TOLD_APART, Output, choice, outputs, rendered, write
+from trainlint.cli.output import COLOURS, PROGRAMS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer, Settings
 from trainlint.report import Report, filename, place, text
@@ -34,6 +35,7 @@ def run(paths: tuple[str, ...], said: Said) -> int:
         return watch(paths, said, run)
     folder = os.getcwd()
     _require_sense(said)
+    wish = again.wish(paths, said, folder)
     try:
         given = tuple(layers(said, folder))
         here = config.nearest(folder) if "isolated" not in said else None
@@ -44,8 +46,9 @@ def run(paths: tuple[str, ...], said: Said) -> int:
             from trainlint.cli.shown import show
 
             return show(request, said)
-        with patience(said) as tell:
-            report = check(replace(request, tell=tell))
+        with patience(said) as progress:
+            session = Session(replace(request, tell=progress))
+            report = session.report()
         if "diff" in said or "fix" in said:
             from trainlint.cli import fix
 
@@ -58,7 +61,23 @@ def run(paths: tuple[str, ...], said: Said) -> int:
             report = ignore.added(request, report, _reason(said, settings))
     except (ConfigError, UnknownSelector, BaselineError) as error:
         raise UsageError(str(error)) from error
-    return _told(report, wanted, folder, said, () if paths else settings.src)
+    tell = partial(_told, report, wanted, folder, said, () if paths else settings.src)
+    rests = _rests(report, wanted, session.basis) if wish and request.cache else None
+    return again.keep(wish, rests, request.cache, tell) if wish and rests else tell()
+
+
+def _rests(report: Report, wanted: Sequence[Output], basis: Sequence[Basis]) -> again.Rests | None:
+    """What the words of a run rest on; None where that is more than files and settings."""
+    if report.faults or report.skipped or any(each.target or each.format in PROGRAMS for each in wanted):
+        return None
+    if len(basis) != len(report.roots) or any(each.scope.settings.baseline for each in basis):
+        return None
+    return again.Rests(
+        tuple((each.scope.root, each.scope.asked, each.scope.settings.exclude, each.files.every) for each in basis),
+        tuple(layer.origin for each in basis for layer in each.scope.layers if os.path.isabs(layer.origin)),
+        {path: seen for each in basis for path, seen in each.seen.items()},
+        tuple(sorted({pack for each in basis for pack in each.packs})),
+    )
 
 
 def _reason(said: Said, settings: Settings) -> str:

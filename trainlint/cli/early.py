@@ -32,7 +32,7 @@ def run(words: Sequence[str]) -> int | None:
     words = words[1:] if words[:1] == ["check"] else words
     flags = {word for word in words if word.startswith("-")}
     named = [word for word in words if word not in flags]
-    if not flags <= FLAGS or not all(map(_is_path, named)) or not named:
+    if not flags <= FLAGS or not all(map(is_path, named)) or not named:
         return None
     folder = os.getcwd()
     paths = [os.path.normpath(os.path.join(folder, word)) for word in named]
@@ -48,7 +48,7 @@ def run(words: Sequence[str]) -> int | None:
     return 0 if asked else None
 
 
-def _is_path(word: str) -> bool:
+def is_path(word: str) -> bool:
     """Whether a word can be no command."""
     return word == os.curdir or os.sep in word or word.endswith(SUFFIXES)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from collections.abc import Callable
 
-from trainlint.source.text import Fault
+from trainlint.source.text import MISSING, Fault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Stamp = tuple[int, int, int, int]
 """Size, times of the last write to it and to what is known of it in nanoseconds, and number on the disk."""
@@ -15,7 +17,7 @@ Stamp = tuple[int, int, int, int]
 GRAIN = 2_000_000_000
 """Nanoseconds within which two writes may get the same time: two seconds on the coarsest file systems."""
 
-Seen = tuple[Stamp | None, bytes]
+Seen = tuple["Stamp | None", bytes]
 """How a file was when it was read: its stamp, if that can be trusted, and the digest of its bytes."""
 
 
@@ -32,7 +34,20 @@ def digest(data: bytes | Fault) -> bytes:
     """What tells these bytes, or the reason why there are none, from all others."""
     if isinstance(data, Fault):
         return b"!" + data.reason.encode(errors="replace")
-    return hashlib.blake2b(data, digest_size=16).digest()
+    # Whoever only looks at stamps does without.
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).digest()
+
+
+def is_settled(stamp: Stamp, now: int) -> bool:
+    """Whether a write that comes still, at this time in nanoseconds or later, must change the stamp."""
+    return max(stamp[1], stamp[2]) < now - GRAIN
+
+
+def was_absent(seen: Seen) -> bool:
+    """Whether there was no such file."""
+    return seen[1] == digest(Fault(MISSING))
 
 
 class Ledger:
@@ -47,9 +62,5 @@ class Ledger:
         """The bytes of a file; its stamp is older than they are, so that no later write has the same one."""
         before = stamp(path)
         data = self._read(path)
-        self.seen[path] = before if self._is_old(before) else None, digest(data)
+        self.seen[path] = before if before and is_settled(before, self._start) else None, digest(data)
         return data
-
-    def _is_old(self, stamp: Stamp | None) -> bool:
-        """Whether a write that comes still must change the stamp."""
-        return stamp is not None and max(stamp[1], stamp[2]) < self._start - GRAIN
