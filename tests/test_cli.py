@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import recorder
 import trainlint_rules
+from editing import FIXTURES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,6 +72,20 @@ def test_a_notebook_of_another_language_is_skipped_and_that_is_said(tmp_path: Pa
     assert (run.returncode, run.stdout) == (0, "")
     assert "train.ipynb: its language is R, not Python" in run.stderr
     assert run.stderr.endswith("0 files checked\n")
+
+
+def test_a_settings_file_that_is_named_alone_says_what_to_name_beside_it(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "sentinel_collision" / "bad_settings_of_a_yaml_file", tmp_path / "project")
+    project = tmp_path / "project"
+    (project / "apart.py").write_text("x = 1\n")
+    alone = trainlint(project, "codec.yaml")
+    assert (alone.returncode, alone.stdout) == (0, "")
+    assert alone.stderr == (
+        "codec.yaml: it is no Python file\n0 files checked\n"
+        "name a Python file of the project too: then you are told which findings rest on codec.yaml\n"
+    )
+    assert "TL101" in trainlint(project, "codec.yaml", "apart.py").stdout
+    assert "TL101" not in trainlint(project, "apart.py").stdout
 
 
 def test_a_hook_without_files_checks_nothing(project: Path) -> None:

@@ -210,3 +210,25 @@ def test_a_change_after_the_first_look_counts_though_results_are_kept(project: P
     assert here(session, first) == []
     session.keep()
     assert here(kept(project), first) == ["first.py"]
+
+
+def test_a_report_tells_its_findings_apart_by_the_text_that_it_was_made_of(project: Path) -> None:
+    session = Session(request(project))
+    report, other = session.report(), check(request(project))
+    session.change(str(project / "first.py"), b"\n\n\n")
+    session.report()
+    assert dict(report.identities) == dict(other.identities)
+
+
+def test_what_nobody_asks_for_is_not_worked_out(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def definitions(text: str) -> tuple[()]:
+        read.append(text)
+        return ()
+
+    monkeypatch.setattr("trainlint.check.definitions", definitions)
+    report = check(request(project))
+    assert (len(report.findings), read) == (2, [])
+    assert len(report.identities) == 2
+    assert read

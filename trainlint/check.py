@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatch
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import TypeVar
 
 from trainlint import baseline, config
@@ -42,7 +42,7 @@ from trainlint.facts import (
 from trainlint.facts import Selection as ModelSelection
 from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
-from trainlint.identity import Identity, Surroundings, identities
+from trainlint.identity import Identities, Identity, Surroundings, identities
 from trainlint.lint import lint
 from trainlint.record import record
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from trainlint.source import stamps
     from trainlint.suppress import Ran
 
+K = TypeVar("K")
 V = TypeVar("V")
 
 ABSENT = "no such file or folder"
@@ -392,6 +393,8 @@ def judge(
     quiet = _quiet([finding for finding in asked if finding.code not in constant], scope, text)
     reported = tuple(finding for finding in asked if finding not in quiet)
     crashes = {rule.code for rule in known if rule.wants is Crash}
+    # A report is of this moment, even where it is read after a change.
+    held = {finding.where.path: text(finding.where.path) for finding in asked}
     return Report(
         findings=reported,
         suppressed=tuple(finding for finding in asked if finding in quiet),
@@ -401,7 +404,7 @@ def judge(
         failing=tuple(each for each in reported if each.code in constant or _fails(each, scope.settings)),
         faults=tuple(f"{each.where}: {each.message}" for each in reported if each.code in crashes),
         lines={path: text(path).lines for finding in asked for path in _shown(finding)},
-        identities=_identities(findings, asked, surroundings(scope, text)),
+        identities=Identities(partial(_identities, findings, asked, surroundings(scope, held.__getitem__))),
     )
 
 
@@ -743,13 +746,13 @@ def _joined(first: Report, second: Report) -> Report:
         faults=(*first.faults, *second.faults),
         roots=(*first.roots, *second.roots),
         asked_for=first.asked_for | second.asked_for,
-        identities={**first.identities, **second.identities},
+        identities=_either(first.identities, second.identities),
         baselined=(*first.baselined, *second.baselined),
         stale=(*first.stale, *second.stale),
         lines=_either(first.lines, second.lines),
     )
 
 
-def _either(first: Mapping[str, V], second: Mapping[str, V]) -> Mapping[str, V]:
+def _either(first: Mapping[K, V], second: Mapping[K, V]) -> Mapping[K, V]:
     """Both tables as one; one that is alone is left as it is, for it may still be unread."""
     return {**first, **second} if first and second else first or second

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from trainlint.finding import Finding, Severity
 from trainlint.record import record
@@ -93,6 +94,22 @@ class Surroundings:
         """What stands at a place, a comment too; of a block, and of a place without a width, the first line."""
         stretch = _stretch(span, self.lines(span))
         return plain(stretch) or " ".join(stretch.split())
+
+
+class Identities(Mapping[Finding, Identity]):
+    """The identities of findings, worked out when somebody asks: for that their files are read once more."""
+
+    def __init__(self, work: Callable[[], Mapping[Finding, Identity]]) -> None:
+        self._work = cache(work)
+
+    def __getitem__(self, finding: Finding) -> Identity:
+        return self._work()[finding]
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._work())
+
+    def __len__(self) -> int:
+        return len(self._work())
 
 
 def identities(findings: Iterable[Finding], around: Surroundings) -> Mapping[Finding, Identity]:

@@ -19,6 +19,7 @@ from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer, Settings
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
+from trainlint.source.find import NO_PYTHON
 
 MOST_STALE = 10
 """Stale entries that are told one by one."""
@@ -241,8 +242,18 @@ def _remark(report: Report, folder: str, said: Said, printed: Sequence[str], src
         print(f"--define {name}: nothing that was judged asks for it{did_you_mean(name, wanted)}", file=sys.stderr)
     if not report.files_checked:
         print("0 files checked", file=sys.stderr)
+        for line in _advice(report, folder):
+            print(line, file=sys.stderr)
     elif "quiet" not in said and TOLD_APART.issuperset(printed):
         print(text.summary(report), file=sys.stderr)
+
+
+def _advice(report: Report, folder: str) -> Iterator[str]:
+    """What to do where nothing was named but files that are no Python: a finding may rest on their values."""
+    named = [filename(path, folder) for path, why in report.skipped.items() if why == NO_PYTHON]
+    if named:
+        values = named[0] if len(named) == 1 else "these files"
+        yield f"name a Python file of the project too: then you are told which findings rest on {values}"
 
 
 def _unasked(report: Report, said: Said) -> Iterator[str]:

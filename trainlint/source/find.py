@@ -32,6 +32,7 @@ EXCLUDED = frozenset(
 """Folders that hold no code of the project's own: Ruff's list, and the two that Python's own tools write."""
 
 STRANGE = "its name is not UTF-8 or holds a control character"
+NO_PYTHON = "it is no Python file"
 LINKED = "a link to a folder is not followed; name it to read what is behind it"
 NOWHERE = "a link to nothing"
 TEMPLATE = "a template, as the braces in its path say"
@@ -113,7 +114,7 @@ class _Walk:
         elif os.path.splitext(path)[1] in NAMED:
             self._keep(path, os.path.realpath(path), path)
         else:
-            self._skip(path, "it is no Python file")
+            self._skip(path, NO_PYTHON)
 
     def _walk(self, top: str) -> None:
         excluded = Ignored(top, self.exclude) if self.exclude else None
