@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from timings import BASE, Kept, Timed
+from timings import ALONE, BASE, Kept, Timed
 
 OURS = "trainlint"
 HEAD = """\
@@ -28,8 +28,12 @@ TITLES = {
     "warm": "The same tree again",
     "edited": "The same tree after one file was edited",
     "hook": "Three files, as a hook is given them",
+    "flake8": "As a plug-in of flake8",
+    "flake8 -j1": "As a plug-in of flake8, in one process",
     "editor": "One edit in an open buffer",
 }
+BASES = {"hook": BASE, "flake8": ALONE, "flake8 -j1": ALONE}
+"""What the commands of these cases are measured against."""
 COPIES = "copies "
 
 
@@ -46,13 +50,14 @@ def _section(case: str, title: str, timed: Sequence[Timed]) -> str:
     lines = [f"## {title}\n"]
     for corpus in dict.fromkeys(row.corpus for row in rows):
         here = [row for row in rows if row.corpus == corpus]
-        lines += [f"### {corpus}\n", *_table(here, BASE if case == "hook" else ""), "", *_commands(here), ""]
+        lines += [f"### {corpus}\n", *_table(here, BASES.get(case, "")), "", *_commands(here), ""]
     return "\n".join(lines) if rows else ""
 
 
 def _table(rows: Sequence[Timed], base: str) -> Iterator[str]:
-    """One line for each command; with a base, the ratio is that of its wall clock to the base's."""
-    what = f"wall / {base}" if base else "trainlint / this"
+    """One line for each command; with a base, the ratio is that of its wall clock or processor time to the base's."""
+    measure = "wall" if base == BASE else "processor"
+    what = f"{measure} / {base}" if base else "trainlint / this"
     yield f"|  | processor, ms | wall, ms | MB | {what} |"
     yield "|---|---|---|---|---|"
     for tool in dict.fromkeys(row.tool for row in rows):
@@ -62,7 +67,7 @@ def _table(rows: Sequence[Timed], base: str) -> Iterator[str]:
         elif any(row.status not in (0, 1) and row.tool.startswith(OURS) for row in mine):
             yield f"| {tool} | did not run |  |  |  |"
         else:
-            ratio = _spread(_walls(rows, mine, base)) if base else _spread(_processors(rows, mine), 3)
+            ratio = _spread(_against(rows, mine, base, measure)) if base else _spread(_processors(rows, mine), 3)
             memory = f"{max(row.memory for row in mine) / 1e6:.0f}"
             times = [[1000 * row.processor for row in mine], [1000 * row.wall for row in mine]]
             yield f"| {tool} | {_spread(times[0], 0)} | {_spread(times[1], 0)} | {memory} | {ratio} |"
@@ -73,9 +78,9 @@ def _processors(rows: Sequence[Timed], mine: Sequence[Timed]) -> list[float]:
     return [ours[row.round] / row.processor for row in mine if row.tool != OURS and row.round in ours and row.processor]
 
 
-def _walls(rows: Sequence[Timed], mine: Sequence[Timed], base: str) -> list[float]:
-    walls = {row.round: row.wall for row in rows if row.tool == base}
-    return [row.wall / walls[row.round] for row in mine if row.tool != base and row.round in walls]
+def _against(rows: Sequence[Timed], mine: Sequence[Timed], base: str, measure: str) -> list[float]:
+    bases = {row.round: getattr(row, measure) for row in rows if row.tool == base}
+    return [getattr(row, measure) / bases[row.round] for row in mine if row.tool != base and row.round in bases]
 
 
 def _spread(values: Sequence[float], digits: int = 2) -> str:

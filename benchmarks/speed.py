@@ -19,11 +19,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from timings import BASE, Kept, Timed, known, write
+from timings import ALONE, BASE, Kept, Timed, known, write
 
 RESULTS = Path(__file__).parent / "speed.jsonl"
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
@@ -36,10 +36,22 @@ CORPORA = {
     "torch": "torch==2.13.0",
 }
 PEERS = ("ruff==0.17.6", "flake8==7.5.0", "pylint==4.1.4", "torchfix==0.7.0", "torch-preflight==0.5.0")
-CASES = ("cold", "warm", "edited", "hook", "editor", "copies", "families")
+CASES = ("cold", "warm", "edited", "hook", "flake8", "editor", "copies", "families")
+OURS = ("tomli", "pyyaml")
+"""What trainlint itself asks for while it reads code."""
 COPIES = (1, 2, 4, 8)
 PYLINT = "unused-import,unused-variable,undefined-variable,unreachable"
 EDITED = "# One more line, number {}.\n"
+SETTLED = 2.5
+"""Seconds after which a file that was written counts as written."""
+PLUGIN = """\
+[flake8.extension]
+TL = trainlint.flake8:Plugin
+
+[trainlint.rules]
+core = trainlint_rules
+"""
+"""What our package declares: flake8 finds it in an environment that it is not installed in."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,8 @@ class Job:
     command: tuple[str, ...]
     shown: str
     before: Callable[[int], None] = lambda round: None
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What its environment has beside ours."""
 
 
 def environment() -> dict[str, str]:
@@ -64,7 +78,8 @@ def timed(job: Job, round: int, limit: float) -> Timed:
     job.before(round)
     start = time.perf_counter()
     with open(os.devnull, "wb") as sink:
-        process = subprocess.Popen(job.command, stdout=sink, stderr=sink, env=environment(), start_new_session=True)
+        process = subprocess.Popen(job.command, stdout=sink, stderr=sink, env={**environment(), **job.more},
+                                   start_new_session=True)  # fmt: skip
         ended = threading.Event()
 
         def end() -> None:
@@ -111,6 +126,11 @@ class Place:
     def peers(self) -> Path:
         return self.folder / "peers" / "bin"
 
+    @property
+    def flake8(self) -> Path:
+        """flake8 alone, which no other linter is a plug-in of."""
+        return self.folder / "flake8" / "bin"
+
     def tree(self, corpus: str) -> Path:
         """The package itself, alone in a folder: what lies beside it would belong to its project."""
         return self.folder / "corpora" / corpus / corpus
@@ -126,7 +146,7 @@ class Place:
 TRAINLINT = (sys.executable, "-m", "trainlint")
 
 
-def prepare(place: Place, corpora: Sequence[str], with_peers: bool) -> None:
+def prepare(place: Place, corpora: Sequence[str], *, with_peers: bool, with_flake8: bool) -> None:
     """Fetch and unpack what is missing."""
     for corpus in corpora:
         if corpus in CORPORA and not place.tree(corpus).exists():
@@ -140,6 +160,9 @@ def prepare(place: Place, corpora: Sequence[str], with_peers: bool) -> None:
     if with_peers and not place.peers.exists():
         subprocess.run([sys.executable, "-m", "venv", str(place.peers.parent)], check=True)
         _pip(str(place.peers / "python"), "install", *PEERS)
+    if with_flake8 and not place.flake8.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(place.flake8.parent)], check=True)
+        _pip(str(place.flake8 / "python"), "install", *(each for each in PEERS if each.startswith("flake8=")), *OURS)
 
 
 def _pip(python: str, *words: str) -> None:
@@ -172,6 +195,8 @@ def jobs(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
         yield from _again(place, corpus, cases)
     if "hook" in cases:
         yield from _hooks(place, corpus)
+    if "flake8" in cases:
+        yield from _flake8(place, corpus)
     if "copies" in cases:
         yield from _copies(place, corpus)
 
@@ -209,22 +234,12 @@ def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
 
 
 def _hooks(place: Place, corpus: str) -> Iterator[Job]:
-    """Three files in a folder of their own, without and with something to judge, beside the bare interpreter."""
-    from trainlint.source.find import find
-    from trainlint.source.sift import relevant
-    from trainlint.source.text import Fault, read
-
+    """Three files, without and with something to judge, beside the bare interpreter: alone, and in their project."""
     yield Job(corpus, "hook", BASE, (sys.executable, "-c", "pass"), BASE)
-    held: dict[bool, list[str]] = {False: [], True: []}
-    for path in find([str(place.tree(corpus))]).files:
-        data = read(path)
-        if not isinstance(data, Fault) and path.endswith(".py") and len(data) > 2000:
-            held[relevant(data)].append(path)
-    for has_sites, paths in held.items():
-        name = "with sites" if has_sites else "without a site"
-        folder, start = place.work(f"hook-{corpus}-{has_sites}"), max(0, len(paths) // 2 - 1)
+    for name, paths in _three(place.tree(corpus)).items():
+        folder = place.work(f"hook-{corpus}-{name.replace(' ', '-')}")
         files = [str(folder / f"file{number}.py") for number in range(3)]
-        for source, target in zip(paths[start : start + 3], files, strict=True):
+        for source, target in zip(paths, files, strict=True):
             shutil.copy(source, target)
         words = ("--isolated", "--no-cache")
         yield Job(corpus, "hook", f"trainlint, {name}", (*TRAINLINT, *words, *files),
@@ -232,6 +247,73 @@ def _hooks(place: Place, corpus: str) -> Iterator[Job]:
         ruff = ("check", "--isolated", "--no-cache", "--quiet", "--select", "E,F,B")
         yield Job(corpus, "hook", f"Ruff E,F,B, {name}", (str(place.peers / "ruff"), *ruff, *files),
                   f"ruff {' '.join(ruff)} ONE TWO THREE")  # fmt: skip
+        yield _kept(place, corpus, f"trainlint, {name}, again", files, "")
+        tree = place.folder / "hooks" / name.replace(" ", "-") / corpus
+        if not tree.exists():
+            shutil.copytree(place.tree(corpus), tree)
+        named = [str(tree / os.path.relpath(path, place.tree(corpus))) for path in paths]
+        yield _kept(place, corpus, f"trainlint, {name} in their project, again", named, "")
+        yield _kept(place, corpus, f"trainlint, {name} in their project, one edited", named, named[1])
+
+
+def _three(tree: Path) -> dict[str, list[str]]:
+    """Three files of a tree without a site, and three with."""
+    from trainlint.source.find import find
+    from trainlint.source.sift import relevant
+    from trainlint.source.text import Fault, read
+
+    held: dict[bool, list[str]] = {False: [], True: []}
+    for path in find([str(tree)]).files:
+        data = read(path)
+        if not isinstance(data, Fault) and path.endswith(".py") and len(data) > 2000:
+            held[relevant(data)].append(path)
+    middle = {has_sites: max(0, len(paths) // 2 - 1) for has_sites, paths in held.items()}
+    names = {False: "without a site", True: "with sites"}
+    return {names[each]: paths[middle[each] : middle[each] + 3] for each, paths in held.items()}
+
+
+def _kept(place: Place, corpus: str, name: str, files: Sequence[str], edited: str) -> Job:
+    """A run on these files after another one, and after a line was added to one of them if that is named."""
+    caches = str(place.folder / "caches" / f"hook-{corpus}")
+    command = (*TRAINLINT, "--isolated", "--cache-dir", caches, *files)
+
+    def before(round: int) -> None:
+        # The second run knows that what it reads is no longer being written.
+        for wait in (SETTLED, 0.0):
+            subprocess.run(command, capture_output=True, check=False, env=environment())
+            time.sleep(wait)
+        if edited:
+            with open(edited, "a") as file:
+                file.write(EDITED.format(f"{round}, {time.time_ns()}"))
+
+    return Job(corpus, "hook", name, command, "trainlint --isolated --cache-dir CACHE ONE TWO THREE", before)
+
+
+def _flake8(place: Place, corpus: str) -> Iterator[Job]:
+    """flake8 in an environment of its own: without our plug-in, with it, and with it when the cache is filled."""
+    top, plugin = Path(__file__).parent.parent, place.work(f"plugin-{corpus}")
+    about = plugin / "trainlint-0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: trainlint\nVersion: 0\n")
+    (about / "entry_points.txt").write_text(PLUGIN)
+    more = {
+        "PYTHONPATH": os.pathsep.join([str(plugin), str(top), str(top / "rules")]),
+        "XDG_CACHE_HOME": str(place.folder / "caches" / f"flake8-{corpus}"),
+    }
+    for each in ((), ("-j1",)):
+        command = (str(place.flake8 / "flake8"), "--isolated", *each, str(place.tree(corpus)))
+        shown = " ".join(("flake8 --isolated", *each, "TREE"))
+
+        def cold(round: int) -> None:
+            shutil.rmtree(more["XDG_CACHE_HOME"], ignore_errors=True)
+
+        def warm(round: int, command: tuple[str, ...] = command) -> None:
+            subprocess.run(command, capture_output=True, check=False, env={**environment(), **more})
+
+        case = " ".join(("flake8", *each))
+        yield Job(corpus, case, ALONE, command, shown)
+        yield Job(corpus, case, "flake8 with trainlint", command, shown, cold, more)
+        yield Job(corpus, case, "flake8 with trainlint, again", command, shown, warm, more)
 
 
 def _copies(place: Place, corpus: str) -> Iterator[Job]:
@@ -302,11 +384,16 @@ def look_again(place: Place, corpus: str, rounds: int, results: Path) -> None:
 
 def run(options: argparse.Namespace) -> None:
     place = Place(Path(options.folder).resolve())
-    prepare(place, options.corpora, not options.tools or options.tools != ["trainlint"])
+    prepare(
+        place,
+        options.corpora,
+        with_peers=options.tools != ["trainlint"],
+        with_flake8="flake8" in options.cases,
+    )
     for corpus in options.corpora:
         wanted = list(jobs(place, corpus, options.cases))
         named = [job for job in wanted if not options.tools or any(job.tool.startswith(each) for each in options.tools)]
-        chosen = [job for job in wanted if job in named or job.tool == BASE]
+        chosen = [job for job in wanted if job in named or job.tool in (BASE, ALONE)]
         measure(chosen, options.rounds, options.limit, options.results)
         if "editor" in options.cases:
             look_again(place, corpus, options.rounds, options.results)

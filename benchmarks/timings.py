@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 BASE = "python -c pass"
+ALONE = "flake8 without it"
 
 
 @dataclass(frozen=True)
