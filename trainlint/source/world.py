@@ -383,7 +383,7 @@ class World(ABC):
                 answer = event.again(self)
                 if isinstance(event, Note):
                     circles += event.key in self.running
-                    if not self._holds(event.key):
+                    if event.key not in self.memo and not self._holds(event.key):
                         self.handed, each = (event.key, answer), None
                         break
                     answer = recall.number(answer)
@@ -398,8 +398,8 @@ class World(ABC):
         return each
 
     def _holds(self, key: tuple[object, int]) -> bool:
-        """Whether the same is there when it is asked for again; not so where it was cut."""
-        return key in self.memo or key in self.passing or key in self.running
+        """Whether what is not known for good is there when it is asked for again; not so where it was cut."""
+        return key in self.passing or key in self.running
 
     def _taken(self) -> Any:
         """What a part was worth that has just been cut."""
