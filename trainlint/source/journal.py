@@ -104,7 +104,7 @@ class Journal:
         self._log = array("I")
         self._begun: dict[int, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
-        self._bits: dict[int, int] = {}
+        self._places: dict[int, int] = {}
         self._rests: dict[int, int] = {}
         self._same: dict[int, int] = {}
         self._partial: dict[int, int] = {}
@@ -119,7 +119,7 @@ class Journal:
         if number == len(self._notes):
             self._notes.append(note)
             if isinstance(note, File | Query | Given):
-                self._bits[number] = 1 << self.leaves.place(note)
+                self._places[number] = self.leaves.place(note)
         return number
 
     def note(self, note: Hashable) -> None:
@@ -191,14 +191,14 @@ class Journal:
 
     def _scanned(self, start: int, end: int) -> int:
         """The bits of what a stretch rests on; what was worked out inside of it stands there itself."""
-        found = 0
+        found, leaves = 0, bytearray(len(self.leaves.every) // 8 + 1)
         for number in set(self._log[start:end]):
-            bit = self._bits.get(number)
-            if bit is not None:
-                found |= bit
+            place = self._places.get(number)
+            if place is not None:
+                leaves[place >> 3] |= 1 << (place & 7)
             elif number in self._spans and not start <= self._spans[number][0] <= self._spans[number][1] <= end:
                 found |= self._opened(number)
-        return found
+        return found | int.from_bytes(leaves, "little")
 
     def _opened(self, number: int) -> int:
         """The bits of what an answer rests on, once for all but for those that need themselves."""

@@ -11,7 +11,7 @@ import ast
 import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -304,6 +304,16 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
     def __len__(self) -> int:
         self._pieces.note(ALL)
         return len(self._table)
+
+    def items(self) -> ItemsView[Any, Sequence[V]]:
+        """All words with their nodes: one note stands for them."""
+        self._pieces.note(ALL)
+        return self._table.items()
+
+    def values(self) -> ValuesView[Sequence[V]]:
+        """The nodes of all words."""
+        self._pieces.note(ALL)
+        return self._table.values()
 
     def _names(self, word: Any) -> list[str]:
         return [self._pieces.name(node) for node in self._table.get(word, ())]  # type: ignore[arg-type]

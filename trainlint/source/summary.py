@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -174,6 +174,11 @@ class Module:
         self.pieces.note(SAYS, f"{pattern.flags} {pattern.pattern}")
         return pattern.search(self._text) is not None
 
+    def among(self, words: Collection[str]) -> list[str]:
+        """Those of some words that are read."""
+        self.pieces.note("among", " ".join(sorted(words)))
+        return [word for word in words if word in self.survey.loads]
+
     def ending(self, word: str) -> Sequence[str]:
         """What is read under a name that ends so."""
         self.pieces.note("ending", word)
@@ -196,6 +201,8 @@ class Module:
             "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
             "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
         }  # fmt: skip
+        if what == "among":
+            return tuple(sorted(self.among(word.split())))
         if what == "ending":
             return tuple(self.ending(word))
         table = tables.get(what)

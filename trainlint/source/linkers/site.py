@@ -96,7 +96,7 @@ def _root(node: ast.expr) -> ast.Name | None:
 def named(module: Module, words: Set[str]) -> Iterator[tuple[ast.expr, str]]:
     """Where a file reads one of these names, under the name that an import gave it too, with the name itself."""
     aliases, loads = module.aliases, module.loads
-    there = [word for word in words if word in loads]
+    there = module.among(words)
     there += [name for word in words & aliases.keys() for name in aliases[word] if name in loads]
     for word in sorted(set(there), key=lambda word: _start(loads[word][0])) if len(there) > 1 else there:
         full = module.imports.get(word, word).rpartition(".")[2]
