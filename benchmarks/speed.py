@@ -284,7 +284,7 @@ def _kept(place: Place, corpus: str, name: str, files: Sequence[str], edited: st
             time.sleep(wait)
         if edited:
             with open(edited, "a") as file:
-                file.write(EDITED.format(f"{round}, {time.time_ns()}"))
+                file.write(EDITED["edited code"].format(time.time_ns()))
 
     return Job(corpus, "hook", name, command, "trainlint --isolated --cache-dir CACHE ONE TWO THREE", before)
 

@@ -336,7 +336,7 @@ def test_processes_that_train_leave_a_record_each(tmp_path: Path, kind: str) -> 
 
 
 def test_a_run_that_is_told_to_end_leaves_its_record(tmp_path: Path) -> None:
-    script(tmp_path, HEAD + "train(20, STOP)\nopen('ready', 'w').close()\ntrain(10**9, STOP)\n")
+    script(tmp_path, HEAD + "train(200, STOP)\nopen('ready', 'w').close()\ntrain(10**9, STOP)\n")
     words = [sys.executable, "-m", "trainlint", "probe", "run", "--report", "seen", "train.py"]
     process = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     try:
@@ -349,7 +349,7 @@ def test_a_run_that_is_told_to_end_leaves_its_record(tmp_path: Path) -> None:
     assert process.returncode == 128 + signal.SIGTERM
     assert "TL101" in told
     (found,) = records(tmp_path / "seen")
-    assert not read(found).complete and read(found).steps >= 20
+    assert not read(found).complete and read(found).steps >= 200
 
 
 def _until(path: Path, seconds: float) -> Iterator[None]:
