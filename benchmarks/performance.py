@@ -28,6 +28,7 @@ TITLES = {
     "cold": "A whole tree, nothing kept",
     "warm": "The same tree again",
     "edited comment": "The same tree after a comment was written into one file",
+    "edited body": "The same tree after a line was written into one function",
     "edited code": "The same tree after a function was written into one file",
     "hook": "Three files, as a hook is given them",
     "flake8": "As a plug-in of flake8",

@@ -11,6 +11,7 @@ is written down.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import math
 import os
@@ -50,11 +51,10 @@ LINES = 1300
 """Of the files that hold a loss, the one that is nearest to this length is edited."""
 COPIES = (1, 2, 4, 8)
 PYLINT = "unused-import,unused-variable,undefined-variable,unreachable"
-EDITED = {
-    "edited comment": "# One more line, number {}.\n",
-    "edited code": "\n\ndef one_more(value=1):\n    return value + {}\n",
-}
-"""What is written at the end of a file of a tree that was looked at; the number is never there twice."""
+EDITED = ("edited comment", "edited body", "edited code")
+"""What is done to a file of a tree that was looked at: a comment is written at its end, a line into a function in its
+middle, a whole function at its end. The number in it is never there twice.
+"""
 OURS = ("tomli", "pyyaml")
 """What trainlint itself asks for while it reads code."""
 SETTLED = 2.5
@@ -222,15 +222,29 @@ def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
         def warmed(round: int, command: tuple[str, ...] = command) -> None:
             subprocess.run(command, capture_output=True, check=False, env=environment())
 
-        def changed(round: int, command: tuple[str, ...] = command, more: str = "") -> None:
+        def changed(round: int, command: tuple[str, ...] = command, case: str = "") -> None:
             warmed(round, command)
-            with edited.open("a") as file:
-                file.write(more.format(time.time_ns()))
+            edit(edited, case)
 
         if "warm" in cases:
             yield Job(corpus, "warm", tool, command, shown[tool], warmed)
-        for case, more in EDITED.items() if "edited" in cases else ():
-            yield Job(corpus, case, tool, command, shown[tool], partial(changed, more=more))
+        for case in EDITED if "edited" in cases else ():
+            yield Job(corpus, case, tool, command, shown[tool], partial(changed, case=case))
+
+
+def edit(path: Path, case: str) -> None:
+    """Write something into a file that was never there before."""
+    text, number = path.read_text("utf-8"), time.time_ns()
+    if case == "edited body":
+        functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
+        functions.sort(key=lambda each: each.lineno)
+        first = functions[len(functions) // 2].body[0]
+        lines = text.splitlines(keepends=True)
+        lines.insert(first.lineno - 1, f"{' ' * first.col_offset}one_more = {number}\n")
+        path.write_text("".join(lines), "utf-8")
+    else:
+        code = f"\n\ndef one_more(value=1):\n    return value + {number}\n"
+        path.write_text(text + (code if case == "edited code" else f"# One more line, number {number}.\n"), "utf-8")
 
 
 def _hooks(place: Place, corpus: str) -> Iterator[Job]:
@@ -283,8 +297,7 @@ def _kept(place: Place, corpus: str, name: str, files: Sequence[str], edited: st
             subprocess.run(command, capture_output=True, check=False, env=environment())
             time.sleep(wait)
         if edited:
-            with open(edited, "a") as file:
-                file.write(EDITED["edited code"].format(time.time_ns()))
+            edit(Path(edited), "edited body" if "def " in Path(edited).read_text("utf-8") else "edited code")
 
     return Job(corpus, "hook", name, command, "trainlint --isolated --cache-dir CACHE ONE TWO THREE", before)
 
