@@ -12,9 +12,9 @@ def children(node: ast.AST) -> list[ast.AST]:
     """What hangs on a node itself, in its order."""
     found: list[ast.AST] = []
     fields = node.__dict__
-    if "leaf" in fields:
+    if "question" in fields:
         # Its body is noted by whoever looks inside.
-        fields["leaf"].note()
+        fields["question"].note()
     for value in fields.values():
         if type(value) is list:
             found += [each for each in value if isinstance(each, ast.AST)]
@@ -36,8 +36,8 @@ def statements(node: ast.AST) -> list[ast.stmt]:
     found = [node]
     for each in found:
         fields = each.__dict__
-        if "leaf" in fields:
-            fields["leaf"].note()
+        if "question" in fields:
+            fields["question"].note()
             found += fields["inside"]
         for name in ("body", "orelse", "handlers", "finalbody", "cases"):
             block = fields.get(name)

@@ -35,7 +35,7 @@ class Reader:
         self.journal = journal
 
 
-class Leaf:
+class Question:
     """One thing that can be read of a file."""
 
     __slots__ = ("_journal", "_number", "_reader", "query")
@@ -58,10 +58,10 @@ class Function(ast.FunctionDef):
 
     @property
     def body(self) -> list[ast.stmt]:  # type: ignore[override]
-        self.leaf.note()
+        self.question.note()
         return self.inside
 
-    leaf: Leaf
+    question: Question
     inside: list[ast.stmt]
 
 
@@ -69,7 +69,7 @@ class AsyncFunction(ast.AsyncFunctionDef):
     """The same for ``async def``."""
 
     body = Function.body
-    leaf: Leaf
+    question: Question
     inside: list[ast.stmt]
 
 
@@ -87,7 +87,7 @@ class Stretch:
 
 @dataclass(eq=False)
 class Pieces:
-    """The pieces of one file, and a leaf for all that was ever asked of it; nothing is noted without a reader."""
+    """The pieces of one file, and every question that was ever put to it; nothing is noted without a reader."""
 
     path: str
     rows: Sequence[str]
@@ -95,21 +95,21 @@ class Pieces:
     reader: Reader | None = None
 
     def __post_init__(self) -> None:
-        self._leaves: dict[tuple[str, str], Leaf] = {}
+        self._questions: dict[tuple[str, str], Question] = {}
         self._starts = [each.start for each in self.stretches]
 
-    def leaf(self, what: str, word: str = "") -> Leaf:
-        """The leaf of a question about this file, which is read through a reader."""
-        known = self._leaves.get((what, word))
+    def question(self, what: str, word: str = "") -> Question:
+        """A question about this file, which is read through a reader."""
+        known = self._questions.get((what, word))
         if known is None:
             assert self.reader is not None, "only what is read through a reader has leaves"
-            known = self._leaves[what, word] = Leaf(Query(Kind.PIECE, (what, word, self.path)), self.reader)
+            known = self._questions[what, word] = Question(Query(Kind.PIECE, (what, word, self.path)), self.reader)
         return known
 
     def note(self, what: str, word: str = "") -> None:
         """This is read."""
         if self.reader is not None:
-            self.leaf(what, word).note()
+            self.question(what, word).note()
 
     def name(self, node: ast.expr | ast.stmt) -> str:
         """The name of the body that a node stands in, nothing if that is none."""
@@ -120,7 +120,7 @@ class Pieces:
         """What a node stands in is read."""
         name = self.name(node) if self.reader is not None else ""
         if name:
-            self.leaf(BODY, name).note()
+            self.question(BODY, name).note()
 
     @property
     def layout(self) -> Layout:
@@ -180,7 +180,7 @@ def divided(path: str, tree: ast.Module, rows: Sequence[str], reader: Reader) ->
     stretches.sort(key=lambda each: each.start)
     pieces = Pieces(path, rows, stretches, reader)
     for name, function in tracked:
-        function.leaf = pieces.leaf(BODY, name)
+        function.question = pieces.question(BODY, name)
     return pieces
 
 
@@ -227,8 +227,8 @@ class Table(Generic[T]):
     def __init__(self, what: str, table: T, pieces: Pieces, *, is_one: bool = False) -> None:
         self._what, self._table, self._pieces, self._is_one = what, table, pieces, is_one
 
-    def _asked(self, word: object) -> Leaf:
-        return self._pieces.leaf(self._what, "" if self._is_one else _spelled(word))
+    def _asked(self, word: object) -> Question:
+        return self._pieces.question(self._what, "" if self._is_one else _spelled(word))
 
     def _asked_all(self) -> None:
         self._pieces.note(self._what)
@@ -273,7 +273,7 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self._known: dict[Any, tuple[Leaf, ...]] = {}
+        self._known: dict[Any, tuple[Question, ...]] = {}
 
     def __getitem__(self, word: Any) -> Sequence[V]:
         self._note(word)
@@ -288,7 +288,7 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
         known = self._known.get(word)
         if known is None:
             names = dict.fromkeys(self._names(word))
-            bodies = [self._pieces.leaf(BODY, name) for name in names if name]
+            bodies = [self._pieces.question(BODY, name) for name in names if name]
             known = self._known[word] = self._asked(word), *bodies
         for each in known:
             each.note()

@@ -27,6 +27,10 @@ from trainlint.source.text import Fault, is_test
 from trainlint.span import Span
 from trainlint.value import Step
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainlint.source.edited import Part
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Node = TypeVar("Node", bound=ast.AST)
 V = TypeVar("V")
@@ -47,7 +51,7 @@ class Module:
     What is read of it is noted by its ``pieces``. ``kept`` is what others worked out from it, ``by_node`` what a node
     tells that whoever asks has at hand. In a notebook, whose rows stand one cell after the other, ``place`` tells cell
     and row from that, and ``faults`` are the cells that could not be read. ``name`` is what its folder's imports call
-    it, ``key`` tells it from the other files of that name.
+    it, ``key`` tells it from the other files of that name. ``parts`` are its statements where it was made of them.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Module:
     place: Callable[[int], tuple[int | None, int]] = _in_file
     faults: tuple[Fault, ...] = ()
     by_node: dict[object, object] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -444,8 +449,13 @@ def summarize(
     """Everything about one file that its text alone tells; what is read of it is noted, if there is a reader."""
     pieces = divided(path, tree, rows, reader) if reader else Pieces(path, rows)
     survey = Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
+    return Module(name, key, path, tree, walked(survey, tree), pieces)
+
+
+def walked(survey: Survey, root: ast.AST) -> Survey:
+    """A survey of a node and of all that stands in it."""
     parents, notes = survey.parents, survey.notes
-    stack: list[ast.AST] = [tree]
+    stack = [root]
     # Plain dictionaries and exact types: this loop meets every node of every file that is read.
     while stack:
         node = stack.pop()
@@ -463,7 +473,7 @@ def summarize(
         note = notes.get(type(node))
         if note:
             note(node)
-    return Module(name, key, path, tree, survey, pieces)
+    return survey
 
 
 def updated(call: ast.Call) -> dict[str, ast.expr]:

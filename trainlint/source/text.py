@@ -126,6 +126,18 @@ def parse(data: bytes, path: str) -> ast.Module | Fault:
         return _fault(data, declared, error)
 
 
+def is_text(data: bytes) -> bool:
+    """Whether nothing but its grammar can keep Python from reading a file."""
+    declared = encoding(data)
+    if isinstance(declared, Fault) or _is_too_much(data):
+        return False
+    try:
+        data.decode(declared)
+    except UnicodeError:
+        return False
+    return True
+
+
 def parse_text(text: str) -> ast.Module | Fault:
     """The same for text that was decoded already."""
     if len(text) > SMALL and _is_too_much(text.encode()):

@@ -16,7 +16,7 @@ from trainlint.source.recall import Recall
 from trainlint.source.search import Search
 from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, absolute, summarize
-from trainlint.source.text import MISSING, NOTEBOOK, Fault, parse, rows
+from trainlint.source.text import MISSING, NOTEBOOK, Fault, is_text, parse, rows
 
 MOST_FILES = 48
 """Files that one reverse query may read."""
@@ -74,6 +74,7 @@ class Workspace:
         self._bytes: dict[str, bytes | Fault] = {}
         self._notebooks: dict[str, Notebook] = {}
         self._modules: dict[str, Module | Fault] = {}
+        self._former: dict[str, Module] = {}
         self._stars: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._asking: dict[str, list[Query]] = {}
@@ -140,7 +141,9 @@ class Workspace:
             return None
         if moves and path in later.known:
             later._search.add(path)
-        self._modules.pop(path, None)
+        module = self._modules.pop(path, None)
+        if isinstance(module, Module) and path in later.known:
+            later._former[path] = module
         self._layouts.pop(path, None)
         searched = held if path in self.known else b""
         before = b"" if isinstance(searched, Fault) else searched
@@ -263,10 +266,21 @@ class Workspace:
             tree, faults = parsed(notebook)
             module = summarize(self._name(path), self._key(path), path, tree, notebook.rows)
             return replace(module, place=notebook.place, faults=faults)
+        before = self._former.pop(path, None)
+        edited = self._edited(before, data) if before is not None else None
+        if edited is not None:
+            return edited
         read = parse(data, path)
         if isinstance(read, Fault):
             return read
         return summarize(self._name(path), self._key(path), path, read, rows(data), self._reader)
+
+    def _edited(self, before: Module, data: bytes) -> Module | None:
+        """What a file is now that was another module; None where it has to be read as a whole."""
+        from trainlint.source.edited import edited
+
+        is_same = (before.name, before.key) == (self._name(before.path), self._key(before.path))
+        return edited(before, rows(data)) if is_same and is_text(data) else None
 
     def mentions(self, word: str, near: str) -> tuple[Module, ...]:
         """The modules whose text holds a word, in the order of the files.
