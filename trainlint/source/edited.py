@@ -51,8 +51,8 @@ def edited(before: Module, rows: tuple[str, ...]) -> Module | None:
     left = min(len(before.pieces.rows), len(rows)) - same
     same_after = _same(before.pieces.rows[::-1], rows[::-1], left)
     end = len(before.pieces.rows) - same_after
-    head = [part for part, after in zip(parts, [*parts[1:], None], strict=True) if _is_above(part, after, same)]
-    tail = [part for part, above in zip(parts, [None, *parts], strict=False) if _is_below(part, above, end)]
+    head = [part for part, after in zip(parts, (*parts[1:], None), strict=False) if _is_above(part, after, same)]
+    tail = [part for part, above in zip(parts, (None, *parts), strict=False) if _is_below(part, above, end)]
     first = head[-1].rows[1] if head else 0
     last = tail[0].rows[0] - 1 + down if tail else len(rows)
     try:
