@@ -52,8 +52,8 @@ def said(module: Module) -> object:
     lists = [[place(node) for node in each] for each in (survey.calls, survey.comprehensions, survey.walrus)]
     tables = [
         {word: [place(node) for node in nodes] for word, nodes in table.items()}
-        for table in (survey.loads, survey.keys, survey.definitions, survey.derived, survey.passing, survey.binding,
-                      survey.filled)
+        for table in (survey.loads, survey.keys, survey.definitions, survey.derived, survey.passing, survey.calling,
+                      survey.binding, survey.filled)
     ]  # fmt: skip
     others = survey.imports, survey.renamed, survey.stars, survey.rebound, survey.changed
     parents = [(place(node), place(parent)) for node, parent in survey.parents.items()]

@@ -140,8 +140,8 @@ def _opening(world: World, module: Module, word: str) -> Unknown | None:
 
 
 def _opened(world: World, module: Module, word: str) -> Unknown | None:
-    for name in module.ending(word):
-        for node in module.loads[name]:
+    for name in module.like(f".*{word}"):
+        for node in module.loads.get(name, ()):
             call = module.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 thing = world.apart().evaluate(node, world.open_frame(module, call))

@@ -130,7 +130,7 @@ def _joined(package: str, tree: ast.Module, surveys: Iterable[Survey]) -> Survey
 
 
 LISTS = ("calls", "comprehensions", "walrus", "stars")
-TABLES = ("loads", "keys", "definitions", "derived", "passing", "binding", "filled")
+TABLES = ("loads", "keys", "definitions", "derived", "passing", "calling", "binding", "filled")
 OTHERS = ("package", "parents", "renamed", "rebound", "imports", "changed")
 assert {each.name for each in fields(Survey)} == {*LISTS, *TABLES, *OTHERS}, "everything that a walk finds is joined"
 

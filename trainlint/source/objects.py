@@ -521,11 +521,10 @@ def _writers(cls: Class, name: str) -> tuple[FunctionDef, ...]:
 
 def _calling(cls: Class, name: str) -> Iterator[str]:
     """The methods in the body of a class that call a method of the object by its name."""
-    for node in cls.module.loads.get(name, ()):
-        call = cls.module.parents.get(node)
-        if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node:
-            around = _method_around(cls, node)
-            if around is not None and dotted(node.value) == _first(around):
+    for receiver in {_first(node) for node in methods(cls).values()}:
+        for call in cls.module.calling.get(f"{receiver}.{name}", ()):
+            around = _method_around(cls, call)
+            if around is not None and _first(around) == receiver:
                 yield around.name
 
 

@@ -101,6 +101,11 @@ class Module:
         return self._nodes("passing", self.survey.passing)
 
     @cached_property
+    def calling(self) -> Mapping[str, Sequence[ast.Call]]:
+        """The calls of methods of what has a name, by both names: ``self.step``."""
+        return self._nodes("calling", self.survey.calling)
+
+    @cached_property
     def _few(self) -> Mapping[str, Sequence[ast.AST]]:
         few: dict[str, Sequence[ast.AST]] = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
         return self._nodes("few", few)
@@ -184,10 +189,10 @@ class Module:
         self.pieces.note("among", " ".join(sorted(words)))
         return [word for word in words if word in self.survey.loads]
 
-    def ending(self, word: str) -> Sequence[str]:
-        """What is read under a name that ends so."""
-        self.pieces.note("ending", word)
-        return [name for name in self.survey.loads if name.endswith(word)]
+    def like(self, pattern: str) -> Sequence[str]:
+        """The names that are read or imported and spelled so, as a whole."""
+        self.pieces.note("like", pattern)
+        return [name for name in {**self.survey.loads, **self.survey.imports} if re.fullmatch(pattern, name)]
 
     def _nodes(self, what: str, table: Mapping[Any, Sequence[Node]], **options: bool) -> Mapping[Any, Sequence[Node]]:
         return Nodes(what, table, self.pieces, **options) if self.pieces.reader else table
@@ -202,14 +207,15 @@ class Module:
         """What is noted of a question, for others to be told from it."""
         tables: dict[str, Mapping[Any, Any] | Set[str]] = {
             "loads": self.loads, "keys": self.keys, "definitions": self.definitions, "few": self._few,
-            "derived": self.derived, "passing": self.passing, "binding": self.binding, "filled": self.filled,
+            "derived": self.derived, "passing": self.passing, "calling": self.calling, "binding": self.binding,
+            "filled": self.filled,
             "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
             "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
         }  # fmt: skip
         if what == "among":
             return tuple(sorted(self.among(word.split())))
-        if what == "ending":
-            return tuple(self.ending(word))
+        if what == "like":
+            return tuple(self.like(word))
         table = tables.get(what)
         return table.answer(word) if isinstance(table, Table) else self.pieces.answer(what, word)
 
@@ -343,6 +349,7 @@ class Survey:
     definitions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]] = field(default_factory=dict)
     derived: dict[str, list[ast.ClassDef]] = field(default_factory=dict)
     passing: dict[str, list[ast.Call]] = field(default_factory=dict)
+    calling: dict[str, list[ast.Call]] = field(default_factory=dict)
     comprehensions: list[ast.DictComp] = field(default_factory=list)
     walrus: list[ast.NamedExpr] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
@@ -414,8 +421,11 @@ class Survey:
         for keyword in node.keywords:
             if keyword.arg:
                 self.passing.setdefault(keyword.arg, []).append(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
-            self._change(node.func.value, *written_keys(node.func.attr, node))
+        if isinstance(node.func, ast.Attribute):
+            if isinstance(node.func.value, ast.Name):
+                self.calling.setdefault(f"{node.func.value.id}.{node.func.attr}", []).append(node)
+            if node.func.attr in CHANGES:
+                self._change(node.func.value, *written_keys(node.func.attr, node))
 
     def _change(self, container: ast.expr, *keys: object) -> None:
         """Note a write: into a container inside a container, it changes the outer one's entry."""

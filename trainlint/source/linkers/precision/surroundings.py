@@ -75,9 +75,8 @@ def _speaks_of_deepspeed(module: Module) -> bool:
 def _keeps_a_copy(module: Module) -> bool:
     known = module.kept.get("keeps a copy")
     if not isinstance(known, bool):
-        known = any(WRAPPERS.match(name) for name in (*module.loads, *module.imports)) or any(
-            _initialises(call) for call in module.calls
-        )
+        starts = (call_of(module, node) for node in module.loads.get("initialize", ()))
+        known = bool(module.like(f"(?:{WRAPPERS.pattern}).*")) or any(call and _initialises(call) for call in starts)
         module.kept["keeps a copy"] = known
     return known
 
