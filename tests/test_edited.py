@@ -68,7 +68,7 @@ def is_readable(data: bytes) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from((*(path.read_bytes() for path in FILES), b"", b"# nothing\n")),
     st.lists(

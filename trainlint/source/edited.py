@@ -51,8 +51,13 @@ def edited(before: Module, rows: tuple[str, ...]) -> Module | None:
     left = min(len(before.pieces.rows), len(rows)) - same
     same_after = _same(before.pieces.rows[::-1], rows[::-1], left)
     end = len(before.pieces.rows) - same_after
-    head = [part for part, after in zip(parts, (*parts[1:], None), strict=False) if _is_above(part, after, same)]
-    tail = [part for part, above in zip(parts, (None, *parts), strict=False) if _is_below(part, above, end)]
+    above = sum(part.rows[1] <= same for part in parts)
+    while 0 < above < len(parts) and _share_a_row(parts, above):
+        above -= 1
+    below = max(above, sum(part.rows[0] <= end for part in parts))
+    while 0 < below < len(parts) and _share_a_row(parts, below):
+        below += 1
+    head, tail = parts[:above], parts[below:]
     first = head[-1].rows[1] if head else 0
     last = tail[0].rows[0] - 1 + down if tail else len(rows)
     try:
@@ -69,13 +74,9 @@ def _same(before: Sequence[str], now: Sequence[str], most: int | None = None) ->
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _is_above(part: Part, after: Part | None, same: int) -> bool:
-    """Whether a statement ends in the rows that are the same, and nothing else starts where it ends."""
-    return part.rows[1] <= same and (after is None or after.rows[0] > part.rows[1])
-
-
-def _is_below(part: Part, above: Part | None, end: int) -> bool:
-    return part.rows[0] > end and (above is None or above.rows[1] < part.rows[0])
+def _share_a_row(parts: Sequence[Part], place: int) -> bool:
+    """Whether a statement starts in the row in which the one before it ends."""
+    return parts[place].rows[0] <= parts[place - 1].rows[1]
 
 
 def _parts(module: Module) -> Iterator[Part]:
