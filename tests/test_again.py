@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -82,6 +83,7 @@ def test_a_run_that_is_said_again_loads_nothing_that_judges(project: Path) -> No
         names = imported()
         if "trainlint.check" not in names:
             break
+        time.sleep(0.25)
     assert names & {"trainlint.check", "trainlint.facts", "dataclasses", "re", "hashlib", "trainlint.config"} == set()
 
 
