@@ -360,8 +360,9 @@ class Survey:
     rebound: set[str] = field(default_factory=set)
     changed: dict[str, frozenset[object]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.notes: dict[type[ast.AST], Callable[[Any], None]] = {
+    def noting(self) -> dict[type[ast.AST], Callable[[Any], None]]:
+        """What takes down a node of each kind; not kept, for it would keep the survey alive."""
+        return {
             ast.Name: self._name,
             ast.Attribute: self._attribute,
             ast.Call: self._call,
@@ -464,7 +465,7 @@ def summarize(
 
 def walked(survey: Survey, root: ast.AST) -> Survey:
     """A survey of a node and of all that stands in it."""
-    parents, notes = survey.parents, survey.notes
+    parents, notes = survey.parents, survey.noting()
     stack = [root]
     # Plain dictionaries and exact types: this loop meets every node of every file that is read.
     while stack:
