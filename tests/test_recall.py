@@ -17,7 +17,7 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 SOME = sorted(folder for folder in FIXTURES.glob("*/*_*/") if folder.name.startswith(("bad_", "good_")))[::12]
 """Every twelfth project: each family of rules is among them."""
 
-TWO_PATHS = """
+HEAD = """
 import torch
 import torch.nn.functional as F
 
@@ -30,31 +30,27 @@ class Head(torch.nn.Module):
 
     def forward(self, x):
         return self.out(x)
-
+"""
+TWO_PATHS = (
+    HEAD
+    + """
 def loss(flag, x, y):
     head = Head(WIDE) if flag else Head(NARROW)
     return F.cross_entropy(head(x), y, ignore_index=10)
 """
+)
 
 
-ONE_WIDTH = """
-import torch
-import torch.nn.functional as F
-
-class Head(torch.nn.Module):
-    def __init__(self, classes):
-        super().__init__()
-        self.out = torch.nn.Linear(8, classes)
-
-    def forward(self, x):
-        return self.out(x)
-
+ONE_WIDTH = (
+    HEAD
+    + """
 def loss(flag, x, y):
     width = 11 if flag else 11
     head = Head(width)
     logits = head(x)
     return F.cross_entropy(logits, y, ignore_index=10)
 """
+)
 
 
 def facts_of(folder: Path) -> list[Fact]:

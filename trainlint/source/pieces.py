@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -19,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from trainlint.source.journal import ALL, BODY, ROWS, SAYS, TEXT, Journal, Kind, Query
 from trainlint.source.text import column
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Collection[Any])
 V = TypeVar("V")
 
 Layout = tuple[tuple[str, int, int, int], ...]
@@ -221,7 +222,7 @@ def inside(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[
 # The tables of a module
 
 
-class Table(Generic[T]):
+class Table(ABC, Generic[T]):
     """What a file says of words; ``what`` names the question. Where answers seldom change, one note stands for all."""
 
     def __init__(self, what: str, table: T, pieces: Pieces, *, is_one: bool = False) -> None:
@@ -233,9 +234,17 @@ class Table(Generic[T]):
     def _asked_all(self) -> None:
         self._pieces.note(self._what)
 
+    def __iter__(self) -> Iterator[Any]:
+        self._asked_all()
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        self._asked_all()
+        return len(self._table)
+
+    @abstractmethod
     def answer(self, spelled: str) -> tuple[str, ...]:
         """What is said of a word, as it is spelled in a query; without one, of all."""
-        raise NotImplementedError
 
 
 class Values(Table[Mapping[str, V]], Mapping[str, V]):
@@ -253,14 +262,6 @@ class Values(Table[Mapping[str, V]], Mapping[str, V]):
     def __contains__(self, name: object) -> bool:
         self._asked(name).note()
         return name in self._table
-
-    def __iter__(self) -> Iterator[str]:
-        self._asked_all()
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        self._asked_all()
-        return len(self._table)
 
     def answer(self, spelled: str) -> tuple[str, ...]:
         if not spelled:
@@ -297,22 +298,17 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
         self._asked(word).note()
         return word in self._table
 
-    def __iter__(self) -> Iterator[Any]:
+    def _asked_all(self) -> None:
         self._pieces.note(ALL)
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        self._pieces.note(ALL)
-        return len(self._table)
 
     def items(self) -> ItemsView[Any, Sequence[V]]:
         """All words with their nodes: one note stands for them."""
-        self._pieces.note(ALL)
+        self._asked_all()
         return self._table.items()
 
     def values(self) -> ValuesView[Sequence[V]]:
         """The nodes of all words."""
-        self._pieces.note(ALL)
+        self._asked_all()
         return self._table.values()
 
     def _names(self, word: Any) -> list[str]:
@@ -336,14 +332,6 @@ class Names(Table[frozenset[str]], Set[str]):
     def __contains__(self, name: object) -> bool:
         self._asked(name).note()
         return name in self._table
-
-    def __iter__(self) -> Iterator[str]:
-        self._asked_all()
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        self._asked_all()
-        return len(self._table)
 
     @classmethod
     def _from_iterable(cls, names: Iterable[Any]) -> frozenset[Any]:

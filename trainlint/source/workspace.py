@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from trainlint.source import search
 from trainlint.source.journal import HEAD, MATCH, Answers, AskedFor, Dependencies, File, Journal, Kind, Leaves, Query
 from trainlint.source.notebook import Notebook, opened, parsed
-from trainlint.source.pieces import Layout, Reader
+from trainlint.source.pieces import Layout, Pieces, Reader
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
 from trainlint.source.sift.pattern import Pattern
@@ -246,7 +246,7 @@ class Workspace:
     def module(self, path: str) -> Module | Fault:
         """A file as a module, its head read; of one without pieces all is read."""
         module = self._module(path)
-        if isinstance(module, Module) and module.pieces.reader:
+        if isinstance(module, Module) and path not in self._notebooks:
             module.pieces.note(HEAD)
         else:
             self.journal.note(File(path))
@@ -265,7 +265,10 @@ class Workspace:
             notebook = self._notebooks[path]
             tree, faults = parsed(notebook)
             module = summarize(self._name(path), self._key(path), path, tree, notebook.rows)
-            return replace(module, place=notebook.place, faults=faults)
+            # It is read as a whole, without pieces, but what is worked out from it rests on other files too.
+            return replace(
+                module, place=notebook.place, faults=faults, pieces=Pieces(path, notebook.rows, [], self._reader)
+            )
         before = self._former.pop(path, None)
         edited = self._edited(before, data) if before is not None else None
         if edited is not None:
