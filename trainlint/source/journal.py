@@ -2,13 +2,14 @@
 
 The reader notes every file and every query as it goes, and where each remembered answer was worked out, so that an
 answer that is used again brings along what it rests on. ``between`` turns a stretch of notes into data that a cache can
-keep: nothing outside of it can change the verdict, an empty answer that is no longer empty can.
+keep: nothing outside of it can change the verdict, an empty answer that is no longer empty can. Verdicts of a large
+project share most of what they rest on: what one answer rests on is a bundle, and is kept once.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -75,14 +76,32 @@ Leaf = File | Query | Given
 """What a verdict can rest on."""
 
 
-class Leaves:
-    """All that was read or asked, each at a place of its own, which stays the same from one reading to the next."""
+@dataclass(frozen=True)
+class Bundle:
+    """What a remembered answer rests on: leaves and other bundles, by their places, which all come before its own."""
 
-    def __init__(self, every: Iterable[Leaf | None] = ()) -> None:
+    notes: frozenset[int]
+
+    def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Bundle:
+        """The same, with other places."""
+        return Bundle(frozenset(places[note] for note in self.notes))
+
+
+SMALLEST = 8
+"""Notes of which a bundle is made; fewer are put down by each who rests on them."""
+
+
+class Leaves:
+    """All that was read or asked, each at a place of its own, which stays the same from one reading to the next.
+
+    Bundles of leaves have places among them.
+    """
+
+    def __init__(self, every: Iterable[Leaf | Bundle | None] = ()) -> None:
         self.every = list(every)
         self._places = {leaf: place for place, leaf in enumerate(self.every) if leaf is not None}
 
-    def place(self, leaf: Leaf) -> int:
+    def place(self, leaf: Leaf | Bundle) -> int:
         """The place of a leaf, a new one where it has none."""
         place = self._places.setdefault(leaf, len(self.every))
         if place == len(self.every):
@@ -92,6 +111,24 @@ class Leaves:
     def known(self, leaves: Iterable[Leaf]) -> frozenset[int]:
         """The places of those among these that have one."""
         return frozenset(self._places[leaf] for leaf in leaves if leaf in self._places)
+
+    def above(self, places: Collection[int]) -> frozenset[int]:
+        """These places, and those of all bundles that hold one of them."""
+        found = set(places)
+        for place, leaf in enumerate(self.every):
+            if type(leaf) is Bundle and not found.isdisjoint(leaf.notes):
+                found.add(place)
+        return frozenset(found)
+
+    def below(self, places: Iterable[int]) -> set[int]:
+        """These places, and those of all that bundles among them hold."""
+        found: set[int] = set()
+        waiting = set(places)
+        while waiting:
+            found |= waiting
+            bundles = (each for place in waiting if type(each := self.every[place]) is Bundle)
+            waiting = {place for bundle in bundles for place in bundle.notes} - found
+        return found
 
 
 class Journal:
@@ -105,10 +142,10 @@ class Journal:
         self._begun: dict[int, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
         self._places: dict[int, int] = {}
-        self._rests: dict[int, int] = {}
-        self._same: dict[int, int] = {}
-        self._partial: dict[int, int] = {}
-        self._is_circular = False
+        self._rests: dict[int, frozenset[int]] = {}
+        self._open: dict[int, int] = {}
+        self._partial: dict[int, tuple[frozenset[int], int]] = {}
+        self._lowest = DEEPEST
 
     def __len__(self) -> int:
         return len(self._log)
@@ -175,45 +212,64 @@ class Journal:
 
     def between(self, start: int, end: int) -> Dependencies:
         """What a stretch of the notes rests on, remembered answers opened."""
-        notes = [self.leaves.every[place] for place in self.rests_on(start, end)]
+        notes = [self.leaves.every[place] for place in self.leaves.below(self.rests_on(start, end))]
         return Dependencies(
             frozenset(note.path for note in notes if isinstance(note, File)),
             frozenset(note for note in notes if isinstance(note, Query)),
             frozenset(note.name for note in notes if isinstance(note, Given)),
         )
 
-    def rests_on(self, start: int, end: int) -> list[int]:
-        """The places of all that a stretch of the notes rests on."""
-        bits = self._scanned(start, end)
-        self._partial.clear()
-        every = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
-        return [place * 8 + bit for place, byte in enumerate(every) if byte for bit in range(8) if byte >> bit & 1]
+    def rests_on(self, start: int, end: int) -> frozenset[int]:
+        """The places of all that a stretch of the notes rests on, in bundles where answers rest on much."""
+        log, spans, found, place = self._log, self._spans, set[int](), end
+        while place > start:
+            place -= 1
+            number = log[place]
+            span = spans.get(number)
+            if span is not None:
+                found |= self._rests.get(number) or self._opened(number)
+                if span[1] == place:
+                    # What it was worked out from stands before it, and is its own.
+                    place = max(span[0], start)
+            elif number in self._places:
+                found.add(self._places[number])
+        return frozenset(found)
 
-    def _scanned(self, start: int, end: int) -> int:
-        """The bits of what a stretch rests on; what was worked out inside of it stands there itself."""
-        found, leaves = 0, bytearray(len(self.leaves.every) // 8 + 1)
-        for number in set(self._log[start:end]):
-            place = self._places.get(number)
-            if place is not None:
-                leaves[place >> 3] |= 1 << (place & 7)
-            elif number in self._spans and not start <= self._spans[number][0] <= self._spans[number][1] <= end:
-                found |= self._opened(number)
-        return found | int.from_bytes(leaves, "little")
-
-    def _opened(self, number: int) -> int:
-        """The bits of what an answer rests on, once for all but for those that need themselves."""
-        if number in self._rests:
-            return self._rests[number]
+    def _opened(self, number: int) -> frozenset[int]:
+        """What an answer rests on, once for all but for those that need one which is not opened yet."""
+        known = self._rests.get(number)
+        if known is not None:
+            return known
+        if number in self._open:
+            self._lowest = min(self._lowest, self._open[number])
+            return frozenset()
         if number in self._partial:
-            self._is_circular = True
-            return self._partial[number]
-        self._partial[number], before, self._is_circular = 0, self._is_circular, False
-        found = self._partial[number] = self._scanned(*self._spans[number])
-        if not self._is_circular:
-            # Most answers rest on the same as others: one number serves all of them.
-            self._rests[number] = self._same.setdefault(found, found)
-        self._is_circular = self._is_circular or before
+            found, lowest = self._partial[number]
+            self._lowest = min(self._lowest, lowest)
+            return found
+        depth = self._open[number] = len(self._open)
+        before, self._lowest = self._lowest, DEEPEST
+        found = self.rests_on(*self._spans[number])
+        del self._open[number]
+        if self._lowest < depth:
+            self._partial[number] = found, self._lowest
+        else:
+            found = self._rests[number] = self._bundled(found)
+            self._partial.clear()
+            self._lowest = DEEPEST
+        self._lowest = min(before, self._lowest)
         return found
+
+    def _bundled(self, found: frozenset[int]) -> frozenset[int]:
+        """Many notes as one, given numbers aside: they are told by whoever rests on them."""
+        if len(found) < SMALLEST:
+            return found
+        given = {place for place in found if type(self.leaves.every[place]) is Given}
+        return frozenset((self.leaves.place(Bundle(found - given)), *given))
+
+
+DEEPEST = 1 << 62
+"""Deeper than any answer that is opened stands."""
 
 
 class AskedFor:

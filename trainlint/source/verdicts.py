@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trainlint.facts import Fact
-from trainlint.source.journal import HEAD, File, Given, Kind, Leaves, Query
+from trainlint.source.journal import HEAD, Bundle, File, Given, Kind, Leaf, Leaves, Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,16 +111,17 @@ class Verdicts:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.units: dict[str, Unit] = {}
+        self._answered: set[int] = set()
         self._most = FEW_QUESTIONS + workspace.questions
 
     def change(self, files: Sequence[str], changed: Collection[str]) -> None:
         """The project has these files now, and the changed ones may hold something else."""
         before = set(self.workspace.files)
         self.workspace, change = self.workspace.after(files, changed)
-        notes = self._leaves.known((*map(File, change.files), *change.queries))
+        notes = self._leaves.above(self._leaves.known((*map(File, change.files), *change.queries)))
         # A package that comes or goes gives every module below it another name.
         if any(os.path.basename(path) == "__init__.py" for path in before ^ set(files)):
-            self.units = {}
+            self.units, self._answered = {}, set()
         for path, unit in list(self.units.items()):
             if path not in self.workspace.known:
                 del self.units[path]
@@ -138,7 +139,7 @@ class Verdicts:
         from trainlint.source.moving import Move
 
         move = Move(moved)
-        heads = self._leaves.known(Query(Kind.PIECE, (HEAD, "", path)) for path in moved)
+        heads = self._leaves.above(self._leaves.known(Query(Kind.PIECE, (HEAD, "", path)) for path in moved))
         for unit in self.units.values():
             unit.move(move, heads)
 
@@ -157,13 +158,16 @@ class Verdicts:
 
     def _trim(self) -> None:
         """Forget the queries that no verdict rests on: every edit leaves some behind. Nothing may be noted as yet."""
-        used = {note for unit in self.units.values() for verdict in unit.verdicts() for note in verdict.notes}
-        before = self._leaves.every
-        leaves = Leaves(before[place] for place in sorted(used))
-        places = dict(zip(sorted(used), range(len(used)), strict=True))
+        noted = {note for unit in self.units.values() for verdict in unit.verdicts() for note in verdict.notes}
+        used = sorted(self._leaves.below(noted))
+        leaves, places = Leaves(), dict[int, int]()
+        for place in used:
+            leaf = self._leaves.every[place]
+            assert leaf is not None, "verdicts rest on what has a place"
+            places[place] = leaves.place(leaf.renumbered(places) if isinstance(leaf, Bundle) else leaf)
         for unit in self.units.values():
             unit.renumber(places)
-        self.workspace.journal.leaves = leaves
+        self.workspace.journal.leaves, self._answered = leaves, set()
         self.workspace.trim({leaf for leaf in leaves.every if isinstance(leaf, Query)})
         self._most = FEW_QUESTIONS + self.workspace.questions
 
@@ -222,27 +226,46 @@ class Verdicts:
 
     def _choice(self, judged: Judged) -> Verdict:
         """What a choice of places rests on, the file itself aside: when that changes, all choose again."""
-        return self._verdict(judged, aside=judged.path)
-
-    def _verdict(self, judged: Judged, aside: str = "") -> Verdict:
-        """What was said, with all that it rests on, one file aside."""
         every = self._leaves.every
+        notes = self._leaves.below(self.workspace.journal.rests_on(*judged.stretch))
+        others = (place for place in notes if type(every[place]) is not Bundle and _file(every[place]) != judged.path)
+        return self._resting(judged, others)
+
+    def _verdict(self, judged: Judged) -> Verdict:
+        """What was said, with all that it rests on."""
+        return self._resting(judged, self.workspace.journal.rests_on(*judged.stretch))
+
+    def _resting(self, judged: Judged, places: Iterable[int]) -> Verdict:
         notes, given = [], []
-        for place in self.workspace.journal.rests_on(*judged.stretch):
-            leaf = every[place]
+        for place in places:
+            leaf = self._leaves.every[place]
             if isinstance(leaf, Given):
                 given.append(leaf.name)
-            elif leaf is not None and not (aside and _file(leaf) == aside):
+            else:
                 notes.append(place)
-                # What a piece holds can only be told as long as the file is as it was.
-                if isinstance(leaf, Query):
-                    self.workspace.answer(leaf)
+                self._answer(place)
         return Verdict(judged.facts, frozenset(notes), frozenset(given))
 
+    def _answer(self, place: int) -> None:
+        """Have the answer of a query, or of all in a bundle: what a piece holds is told while the file is as it was."""
+        if place not in self._answered:
+            self._answered.add(place)
+            leaf = self._leaves.every[place]
+            if isinstance(leaf, Bundle):
+                for each in leaf.notes:
+                    self._answer(each)
+            elif isinstance(leaf, Query):
+                self.workspace.answer(leaf)
 
-def _file(leaf: File | Query) -> str:
+
+def _file(leaf: Leaf | Bundle | None) -> str:
     """The file that a leaf is about; none of a question to the project."""
-    return leaf.path if isinstance(leaf, File) else leaf.words[-1] if leaf.kind is Kind.PIECE else ""
+    match leaf:
+        case File(path):
+            return path
+        case Query(Kind.PIECE, (*_, path)):
+            return path
+    return ""
 
 
 def _moved(verdict: Verdict, move: Move, heads: Notes) -> Verdict:

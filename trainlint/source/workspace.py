@@ -5,11 +5,25 @@ from __future__ import annotations
 import hashlib
 import os.path
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trainlint.source import search
-from trainlint.source.journal import HEAD, MATCH, Answers, AskedFor, Dependencies, File, Journal, Kind, Leaves, Query
+from trainlint.source.journal import (
+    HEAD,
+    MATCH,
+    Answers,
+    AskedFor,
+    Bundle,
+    Dependencies,
+    File,
+    Journal,
+    Kind,
+    Leaf,
+    Leaves,
+    Query,
+)  # fmt: skip
 from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.pieces import Layout, Pieces, Reader
 from trainlint.source.recall import Recall
@@ -38,11 +52,16 @@ LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.
 
 KINDS = {kind.value: kind for kind in Kind}
 
+Plain = int | str | bytes | None
 Tables = tuple[
-    list[tuple[str, tuple[str, ...], tuple[str, ...]]], search.Tables, dict[str, Layout], list[int | str | None]
+    list[tuple[str, tuple[str, ...], tuple[str, ...]]],
+    search.Tables,
+    dict[str, Layout],
+    list[Plain],
 ]
 """Queries with their answers, what is known of their words, where the pieces of files stand, and the leaves, as plain
-data: a query by its place among those, a file by its path, nothing for what no verdict rests on.
+data: a query by its place among those, a file by its path, a bundle by the places in it, nothing for what no verdict
+rests on.
 """
 
 
@@ -179,10 +198,9 @@ class Workspace:
         answered = [(query.kind.value, query.words, answer) for query, answer in self._answered.items()]
         layouts = {path: layout for path in {*self._modules, *self._layouts} if (layout := self.layout(path))}
         places = {query: place for place, query in enumerate(self._answered)}
-        leaves = [
-            leaf.path if isinstance(leaf, File) else places.get(leaf) if isinstance(leaf, Query) else None
-            for leaf in self.journal.leaves.every
-        ]
+        leaves: list[Plain] = []
+        for leaf in self.journal.leaves.every:
+            leaves.append(_plain(leaf, places, leaves))
         return answered, self._search.tables(), layouts, leaves
 
     def adopt(self, tables: Tables) -> list[int]:
@@ -193,12 +211,15 @@ class Workspace:
         queries = [Query(KINDS[kind], words) for kind, words, _ in answered]
         for query, (_, _, answer) in zip(queries, answered, strict=True):
             self._keep(query, answer)
-        found = [File(each) if isinstance(each, str) else None if each is None else queries[each] for each in leaves]
+        found = [_leaf(each, queries) for each in leaves]
         if not self.journal.leaves.every:
             self.journal.leaves = Leaves(found)
             return list(range(len(found)))
-        place = self.journal.leaves.place
-        return [-1 if leaf is None else place(leaf) for leaf in found]
+        here: list[int] = []
+        for leaf in found:
+            known = leaf.renumbered(here) if isinstance(leaf, Bundle) else leaf
+            here.append(-1 if known is None else self.journal.leaves.place(known))
+        return here
 
     def _keep(self, query: Query, answer: tuple[str, ...]) -> tuple[str, ...]:
         if query not in self._answered:
@@ -514,6 +535,29 @@ class Workspace:
     def number(self, *key: object) -> int:
         """A number for a key, the same one each time: frames are told apart by it."""
         return hash(key) & LARGEST
+
+
+def _plain(leaf: Leaf | Bundle | None, places: Mapping[Query, int], before: Sequence[Plain]) -> Plain:
+    """A leaf as plain data; none of a query that was not answered, or of a bundle with one: no verdict rests on it."""
+    match leaf:
+        case File(path):
+            return path
+        case Query():
+            return places.get(leaf)
+        case Bundle(notes) if all(before[note] is not None for note in notes):
+            return array("I", notes).tobytes()
+    return None
+
+
+def _leaf(plain: Plain, queries: Sequence[Query]) -> Leaf | Bundle | None:
+    match plain:
+        case str(path):
+            return File(path)
+        case int(place):
+            return queries[place]
+        case bytes(notes):
+            return Bundle(frozenset(array("I", notes)))
+    return None
 
 
 def _holds_all(text: bytes, words: Iterable[str]) -> bool:
