@@ -144,8 +144,7 @@ class Journal:
         self._places: dict[int, int] = {}
         self._rests: dict[int, frozenset[int]] = {}
         self._open: dict[int, int] = {}
-        self._partial: dict[int, tuple[frozenset[int], int]] = {}
-        self._lowest = DEEPEST
+        self._lowest = 0
 
     def __len__(self) -> int:
         return len(self._log)
@@ -236,28 +235,24 @@ class Journal:
         return frozenset(found)
 
     def _opened(self, number: int) -> frozenset[int]:
-        """What an answer rests on, once for all but for those that need one which is not opened yet."""
+        """What an answer rests on, once for all; answers that need each other rest on the same (R. Tarjan, 1972)."""
         known = self._rests.get(number)
         if known is not None:
             return known
         if number in self._open:
             self._lowest = min(self._lowest, self._open[number])
             return frozenset()
-        if number in self._partial:
-            found, lowest = self._partial[number]
-            self._lowest = min(self._lowest, lowest)
-            return found
         depth = self._open[number] = len(self._open)
-        before, self._lowest = self._lowest, DEEPEST
+        before, self._lowest = self._lowest, depth
         found = self.rests_on(*self._spans[number])
-        del self._open[number]
         if self._lowest < depth:
-            self._partial[number] = found, self._lowest
-        else:
-            found = self._rests[number] = self._bundled(found)
-            self._partial.clear()
-            self._lowest = DEEPEST
-        self._lowest = min(before, self._lowest)
+            self._open[number] = self._lowest
+            self._lowest = min(before, self._lowest)
+            return found
+        found = self._bundled(found)
+        while number in self._open:
+            self._rests[self._open.popitem()[0]] = found
+        self._lowest = before
         return found
 
     def _bundled(self, found: frozenset[int]) -> frozenset[int]:
@@ -266,10 +261,6 @@ class Journal:
             return found
         given = {place for place in found if type(self.leaves.every[place]) is Given}
         return frozenset((self.leaves.place(Bundle(found - given)), *given))
-
-
-DEEPEST = 1 << 62
-"""Deeper than any answer that is opened stands."""
 
 
 class AskedFor:
