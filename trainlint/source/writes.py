@@ -183,9 +183,10 @@ def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.Cla
         cls, number = known[target]
         journal.used(number)
         return cls in nodes
-    start, cls = len(journal), _class_of(world, module, target)
+    start = len(journal)
+    cls, is_lasting = world.apart().by_itself(lambda: _class_of(world, module, target))
     # What is not found may be so for being asked too deep inside of other questions.
-    if cls is not None:
+    if cls is not None or is_lasting:
         known[target] = cls, journal.worked_out(start)
     return cls in nodes
 
