@@ -50,7 +50,10 @@ class Search:
         """The files whose text holds a word; where it ends in letters, they end an identifier there too."""
         if word not in self._holding:
             wanted = word.encode()
-            self._keep(word, [path for path in self._likely(wanted) if wanted in self.text(path)])
+            likely = self._likely(wanted)
+            # One identifier alone is what was looked for already.
+            is_told = _identifiers(wanted) == {wanted}
+            self._keep(word, list(likely) if is_told else [path for path in likely if wanted in self.text(path)])
         return self._holding[word]
 
     def holds(self, word: str, path: str) -> bool:
@@ -64,11 +67,12 @@ class Search:
             self._written = _table(self._files, lambda path: _written(self.text(path)))
         return self._written.get(name.encode(), ())
 
-    def matching(self, pattern: str) -> Sequence[str]:
-        """The files in which a pattern of bytes, spelled as Latin-1, is found."""
+    def matching(self, pattern: str, word: str = "") -> Sequence[str]:
+        """The files in which a pattern of bytes, spelled as Latin-1, is found; where it is, a word is held too."""
         if pattern not in self._matching:
             found = re.compile(pattern.encode("latin-1"))
-            self._matching[pattern] = [path for path in self._files if found.search(self.text(path))]
+            files = self.holding(word) if word else self._files
+            self._matching[pattern] = [path for path in files if found.search(self.text(path))]
         return self._matching[pattern]
 
     def change(self, path: str, before: bytes | None, now: bytes) -> frozenset[str]:
