@@ -643,8 +643,8 @@ def bound(node: ast.stmt) -> frozenset[str]:
     """The places that one statement binds by itself, what stands inside it aside."""
     found: list[ast.AST] = []
     match node:
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return frozenset((name,))
+        case ast.Assign(targets=[ast.Name(id=only)]):
+            return frozenset((only,))
         case ast.Assign():
             found += node.targets
         case ast.AnnAssign(value=value) if value is not None:
