@@ -29,7 +29,7 @@ LINES = st.sampled_from(
         "match head:\n    case {'tail': width, **tail}: pass\n    case [*head]: pass",
         "from d import head as tail, \\\n  width",
         "globals()['head'] = head.tail  # width and all", "head.width = 3", "print('head', f'{tail}')", "del tail",
-        "async def \\\n head(): pass",
+        "async def \\\n head(): pass", "he = 'undef tail def head'", "def headless(he): pass",
     )
 )  # fmt: skip
 TEXTS = st.lists(LINES, max_size=4).map(lambda lines: "".join(f"{line}\n" for line in lines).encode())
@@ -42,6 +42,7 @@ KINDS = {
     Kind.HOLDS: PATHS,
 }
 ASKED = (
+    *(Query(kind, (f"def {name}", "/project")) for kind in (Kind.MENTIONS,) for name in ("head", "he", "tail")),
     *(Query(kind, (name, other)) for kind, others in KINDS.items() for name in NAMES for other in others),
     *(Query(Kind.WEB, (path, "")) for path in PATHS),
     *(Query(Kind.EXPORTING, (path, "", name)) for path in PATHS for name in NAMES),
