@@ -222,9 +222,7 @@ class Evaluator(World):
 
     def _offers(self, home: str, name: str) -> bool:
         """Whether a module, or any that it imports whole, binds a name at all: asked first, since stars form webs."""
-        web = self.workspace.web(home)
-        exporting = (self.workspace.module(path) for path in web if self.workspace.exports(path, name))
-        return any(isinstance(module, Module) and name in names.top(module) for module in exporting)
+        return any(name in names.top(module) for module in self.workspace.exporting(home, name))
 
     def _exports(self, module: Module, name: str) -> bool:
         """Whether ``from module import *`` takes a name along."""

@@ -26,13 +26,15 @@ class Kind(Enum):
     WEB = "web"
     CALLED = "called"
     MATCHES = "matches"
+    MATCHING = "mentions and matches"
+    MATCHING_BOTH = "mentions both and matches"
+    EXPORTING = "exporting"
     PIECE = "piece"
 
 
-HEAD, BODY, ALL, TEXT, SAYS, MATCH, ROWS = "head", "body", "all", "text", "says", "match", "rows"
+HEAD, BODY, ALL, TEXT, SAYS, ROWS = "head", "body", "all", "text", "says", "rows"
 """What a file is asked for: its head, one body, both with all bodies, its text with all comments, whether a pattern is
-found there, or in its bytes, and the rows in which the pieces stand. Other questions name the table of words that they
-are put to.
+found there, and the rows in which the pieces stand. Other questions name the table of words that they are put to.
 """
 
 

@@ -107,7 +107,12 @@ def reads(node: ast.AST, name: str) -> bool:
 
 def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
     """The names bound by ``:=`` and the statement that holds each."""
-    return tuple((node.target.id, statement(module, node)) for node in module.walrus)
+    every = module.walrus
+    known = module.by_node.get("walrus")
+    if not isinstance(known, tuple):
+        known = tuple((node.target.id, statement(module, node)) for node in every)
+        module.by_node["walrus"] = known
+    return known
 
 
 def statement(module: Module, node: ast.AST) -> ast.stmt:

@@ -27,6 +27,10 @@ SETTERS = (
 )
 """The same through ``setattr``, and through the table of a module's own modules."""
 
+DEFINED = re.compile(rb"def (?=(\w+))")
+DEFINITION = re.compile(rb"def \w+")
+"""What is looked for in definitions alone."""
+
 Tables = tuple[dict[str, list[str]], dict[str, list[str]], dict[bytes, list[str]] | None]
 """The files that hold each word, in which each pattern is found, and that write each attribute, if that was asked."""
 
@@ -45,13 +49,26 @@ class Search:
         self._signed: list[str] = []
         self._words: dict[bytes, list[str]] | None = None
         self._written: dict[bytes, list[str]] | None = None
+        self._defined: dict[str, bytes] = {}
 
     def holding(self, word: str) -> Sequence[str]:
         """The files whose text holds a word; where it ends in letters, they end an identifier there too."""
         if word not in self._holding:
             wanted = word.encode()
-            self._keep(word, [path for path in self._likely(wanted) if wanted in self.text(path)])
+            likely = self._likely(wanted)
+            if _identifiers(wanted) == {wanted}:
+                # One identifier alone is what was looked for already.
+                self._keep(word, list(likely))
+            else:
+                text = self._definitions if DEFINITION.fullmatch(wanted) else self.text
+                self._keep(word, [path for path in likely if wanted in text(path)])
         return self._holding[word]
+
+    def _definitions(self, path: str) -> bytes:
+        """Each ``def`` of a file with the letters behind it: a fiftieth of its text."""
+        if path not in self._defined:
+            self._defined[path] = b"".join(b"def %b\n" % name for name in DEFINED.findall(self.text(path)))
+        return self._defined[path]
 
     def holds(self, word: str, path: str) -> bool:
         """Whether the text of one file holds a word, in the same sense."""
@@ -64,17 +81,19 @@ class Search:
             self._written = _table(self._files, lambda path: _written(self.text(path)))
         return self._written.get(name.encode(), ())
 
-    def matching(self, pattern: str) -> Sequence[str]:
-        """The files in which a pattern of bytes, spelled as Latin-1, is found."""
+    def matching(self, pattern: str, word: str = "") -> Sequence[str]:
+        """The files in which a pattern of bytes, spelled as Latin-1, is found; where it is, a word is held too."""
         if pattern not in self._matching:
             found = re.compile(pattern.encode("latin-1"))
-            self._matching[pattern] = [path for path in self._files if found.search(self.text(path))]
+            files = self.holding(word) if word else self._files
+            self._matching[pattern] = [path for path in files if found.search(self.text(path))]
         return self._matching[pattern]
 
     def change(self, path: str, before: bytes | None, now: bytes) -> frozenset[str]:
         """A file held these bytes, or nobody knows which, and holds those now: the words and patterns whose answers
         are others.
         """
+        self._defined.pop(path, None)
         there = _identifiers(now)
         changed = None if before is None else _identifiers(before) ^ there
         if self._words is not None and changed is not None:
@@ -204,4 +223,4 @@ def _written(text: bytes) -> frozenset[bytes]:
 
 def _whole(identifier: bytes) -> re.Pattern[bytes]:
     """An identifier that is no part of another one."""
-    return re.compile(rb"(?<![\w\x80-\xff])" + re.escape(identifier) + rb"(?![\w\x80-\xff])")
+    return re.compile(rb"%b(?![\w\x80-\xff])(?<![\w\x80-\xff]%b)" % (identifier, identifier))

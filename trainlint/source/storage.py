@@ -395,7 +395,7 @@ def _built(world: World, model: Built, frame: Frame, depth: int) -> Storage | Un
 def _default(world: World, model: Built) -> Storage | Unknown:
     """PyTorch's default format where a module is made: float32, unless it was set before."""
     near = model.frame.module.path
-    if any(True for word, letters in SETTING for _ in world.workspace.mentioning(word, near, letters)):
+    if any(world.workspace.saying_near(word, near, letters) for word, letters in SETTING):
         history = History(world, says, lambda call, _: last(call.func) in precision.DEFAULT_SETTERS)
         for earlier in history.before(model.node, model.frame):
             found = _set_default(world, earlier)

@@ -470,21 +470,34 @@ def walked(survey: Survey, root: ast.AST) -> Survey:
     # Plain dictionaries and exact types: this loop meets every node of every file that is read.
     while stack:
         node = stack.pop()
-        first = len(stack)
-        for value in node.__dict__.values():
-            if type(value) is list:
-                for child in value:
-                    if isinstance(child, ast.AST):
-                        parents[child] = node
-                        stack.append(child)
-            elif isinstance(value, ast.AST) and type(value) not in _LEAVES:
-                parents[value] = node
-                stack.append(value)
-        stack[first:] = reversed(stack[first:])
-        note = notes.get(type(node))
+        kind = type(node)
+        holding = _HOLDING.get(kind)
+        if holding is None:
+            holding = _HOLDING[kind] = _holding(kind)
+        if holding:
+            fields, first = node.__dict__, len(stack)
+            for name in holding:
+                value = fields.get(name)
+                if type(value) is list:
+                    for child in value:
+                        if isinstance(child, ast.AST):
+                            parents[child] = node
+                            stack.append(child)
+                elif isinstance(value, ast.AST):
+                    parents[value] = node
+                    stack.append(value)
+            if len(stack) > first + 1:
+                stack[first:] = reversed(stack[first:])
+        note = notes.get(kind)
         if note:
             note(node)
     return survey
+
+
+def _holding(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node in which others can hang that have a place of their own."""
+    inside = {"body": "inside"} if issubclass(kind, Function | AsyncFunction) else {}
+    return () if kind is ast.Constant else tuple(inside.get(name, name) for name in kind._fields if name not in _PLAIN)
 
 
 def updated(call: ast.Call) -> dict[str, ast.expr]:
@@ -530,12 +543,16 @@ def _key(node: ast.expr | None) -> object:
     return node.value if isinstance(node, ast.Constant) else ANY_KEY
 
 
-_LEAVES = frozenset(
-    kind
-    for base in (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-    for kind in base.__subclasses__()
-)
-"""Nodes without a place of their own: one object stands for all of them."""
+_PLAIN = frozenset(
+    {
+        "ctx", "op", "id", "attr", "arg", "asname", "level", "module", "kind", "type_comment", "simple", "conversion",
+        "is_async", "rest", "kwd_attrs",
+    }
+)  # fmt: skip
+"""Fields of nodes that hold texts, numbers, or a node without a place of its own: one object stands for all of them."""
+
+_HOLDING: dict[type[ast.AST], tuple[str, ...]] = {}
+"""What ``_holding`` says of the kinds that were met."""
 
 
 def _head(node: ast.AST) -> ast.expr | None:
@@ -626,6 +643,8 @@ def bound(node: ast.stmt) -> frozenset[str]:
     """The places that one statement binds by itself, what stands inside it aside."""
     found: list[ast.AST] = []
     match node:
+        case ast.Assign(targets=[ast.Name(id=only)]):
+            return frozenset((only,))
         case ast.Assign():
             found += node.targets
         case ast.AnnAssign(value=value) if value is not None:

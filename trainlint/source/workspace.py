@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from trainlint.source import search
 from trainlint.source.journal import (
     HEAD,
-    MATCH,
     Answers,
     AskedFor,
     Bundle,
@@ -28,7 +27,8 @@ from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.pieces import Layout, Pieces, Reader
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
-from trainlint.source.sift.pattern import Pattern
+from trainlint.source.sift import spelling
+from trainlint.source.sift.pattern import Pattern, unspelled
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, is_text, parse, rows
 
@@ -44,11 +44,17 @@ LARGEST = (1 << 63) - 1
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
 """How many words of a query are looked for in files."""
 
+SIEVES = {Kind.MATCHING: Kind.MENTIONS, Kind.MATCHING_BOTH: Kind.BOTH, Kind.EXPORTING: Kind.WEB}
+"""Queries for those files out of the answer to another query whose bytes tell something."""
+
 STARS = re.compile(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
 LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
 """An ``__all__`` that is written out."""
+
+QUOTED = re.compile(rb"(?<=[\"'])\w+(?=[\"'])")
+"""A name in quotes."""
 
 KINDS = {kind.value: kind for kind in Kind}
 
@@ -95,8 +101,10 @@ class Workspace:
         self._modules: dict[str, Module | Fault] = {}
         self._former: dict[str, Module] = {}
         self._stars: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
+        self._listed: dict[str, tuple[bytes, frozenset[bytes] | None]] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._asking: dict[str, list[Query]] = {}
+        self._sieves: dict[Query, list[Query]] = {}
         self._about: dict[str, list[Query]] = {}
         self._layouts: dict[str, Layout] = {}
         self._search = Search(files, self._text)
@@ -115,6 +123,7 @@ class Workspace:
         later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
         later._answered, later._asking, later._search = self._answered, self._asking, self._search
         later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
+        later._sieves = self._sieves
         later._search.text, later._reader.journal = later._text, later.journal
         moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
@@ -129,10 +138,11 @@ class Workspace:
         suspects = {query for word in asked for query in later._asking.get(word, ())}
         suspects.update(query for path in texts for query in later._about.get(path, ()))
         suspects.update(later._suspects(texts, is_moved=bool(moved)))
-        queries = frozenset(filter(later._is_answered_anew, suspects))
+        queries = set(filter(later._is_answered_anew, suspects))
+        queries.update(later._sieved_anew(queries, texts))
         layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
         moves = {path: both for path, both in layouts.items() if both[1] and both[0] != both[1]}
-        return later, Change(frozenset(texts), queries, moves)
+        return later, Change(frozenset(texts), frozenset(queries), moves)
 
     def _rename(self) -> None:
         """Forget what the name of a module decides: each below a package that comes or goes has another one."""
@@ -188,10 +198,11 @@ class Workspace:
 
     def trim(self, queries: Collection[Query]) -> None:
         """Forget all queries but these."""
-        answered, self._answered, self._asking, self._about = self._answered, {}, {}, {}
-        for query in answered.keys() & queries:
+        answered, self._answered, self._asking, self._about, self._sieves = self._answered, {}, {}, {}, {}
+        for query in answered.keys() & {*queries, *map(_base, queries)}:
             self._keep(query, answered[query])
-        self._search.trim(self._asking)
+        exported = (query.words[2] for query in self._answered if query.kind is Kind.EXPORTING)
+        self._search.trim({*self._asking, *exported})
 
     def tables(self) -> Tables:
         """All queries and their answers, to be adopted by another workspace of the same files."""
@@ -227,6 +238,8 @@ class Workspace:
                 self._asking.setdefault(word, []).append(query)
             if query.kind is Kind.PIECE:
                 self._about.setdefault(query.words[-1], []).append(query)
+            if query.kind in SIEVES:
+                self._sieves.setdefault(_base(query), []).append(query)
         self._answered[query] = answer
         return answer
 
@@ -235,6 +248,22 @@ class Workspace:
         before = self._answered[query]
         self._answered[query] = tuple(self._found_for(query))
         return self._answered[query] != before
+
+    def _sieved_anew(self, anew: Collection[Query], changed: Collection[str]) -> Iterator[Query]:
+        """The sieves that let others pass now; ``anew`` are the queries with another answer than they had."""
+        for base, sieves in self._sieves.items():
+            every = self._answered.get(base)
+            if every is None or base in anew:
+                yield from filter(self._is_answered_anew, sieves)
+                continue
+            touched = [path for path in changed if path in every]
+            for query in sieves if touched else ():
+                passed, passes = set(self._answered[query]), self._passing(query)
+                now = {path for path in touched if passes(path)}
+                if now != passed.intersection(touched):
+                    passed = (passed - set(touched)) | now
+                    self._answered[query] = tuple(path for path in every if path in passed)
+                    yield query
 
     def data(self, path: str) -> bytes | Fault:
         """What a file holds; of a notebook, its code."""
@@ -317,17 +346,19 @@ class Workspace:
 
     def mentioning(self, word: str, near: str, pattern: Pattern) -> Iterator[Module]:
         """The same one by one, but for those whose bytes are without a pattern: they need not be read."""
-        return self._matched(Query(Kind.MENTIONS, (word, os.path.dirname(near))), pattern)
+        return self._modules_of(self.saying_near(word, near, pattern))
+
+    def saying_near(self, word: str, near: str, pattern: Pattern) -> tuple[str, ...]:
+        """The same files by their paths, not read."""
+        return self._asked(Query(Kind.MATCHING, (word, os.path.dirname(near), pattern.spelled)))
 
     def mentioning_both(self, word: str, other: str, pattern: Pattern) -> Iterator[Module]:
         """The modules whose text holds both words and a pattern, ``MOST_FILES`` of those with the words at most."""
-        return self._matched(Query(Kind.BOTH, (word, other)), pattern)
+        return self._modules_of(self.saying_all(word, other, pattern))
 
-    def _matched(self, query: Query, pattern: Pattern) -> Iterator[Module]:
-        spelled = f"{int(pattern.ignores_case)}{pattern.pattern.decode('latin-1')}"
-        for path in self._asked(query):
-            if self._asked(Query(Kind.PIECE, (MATCH, spelled, path))):
-                yield from self._modules_of((path,))
+    def saying_all(self, word: str, other: str, pattern: Pattern) -> tuple[str, ...]:
+        """The same files by their paths, not read."""
+        return self._asked(Query(Kind.MATCHING_BOTH, (word, other, pattern.spelled)))
 
     def _asked(self, query: Query) -> tuple[str, ...]:
         """The answer to a query, noted."""
@@ -342,7 +373,7 @@ class Workspace:
     def _found_for(self, query: Query) -> Iterable[str]:
         if query.kind is Kind.PIECE:
             return self._piece(*query.words)
-        first, second = query.words
+        first, second = query.words[:2]
         match query.kind:
             case Kind.MENTIONS:
                 return self._mentioning(first, second)
@@ -361,12 +392,11 @@ class Workspace:
             case Kind.CALLED:
                 return self._called(first)
             case Kind.MATCHES:
-                return self._search.matching(first)
+                return self._search.matching(first, second)
+            case Kind.MATCHING | Kind.MATCHING_BOTH | Kind.EXPORTING:
+                return filter(self._passing(query), self.answer(_base(query)))
 
     def _piece(self, what: str, word: str, path: str) -> tuple[str, ...]:
-        if what == MATCH:
-            flags = re.IGNORECASE if word[0] == "1" else 0
-            return ("",) if re.search(word[1:].encode("latin-1"), self._text(path), flags) else ()
         module = self._module(path)
         return module.answer(what, word) if isinstance(module, Module) else ("", module.reason)
 
@@ -445,11 +475,8 @@ class Workspace:
         """The path of a module, found without reading it."""
         return next(iter(self._asked(Query(Kind.FIND, (name, os.path.dirname(importer.path))))), None) if name else None
 
-    def web(self, path: str) -> tuple[str, ...]:
-        """The file and all that ``from ... import *`` may bring into it, found by their bytes alone."""
-        return self._asked(Query(Kind.WEB, (path, "")))
-
     def _web(self, path: str) -> tuple[str, ...]:
+        """The file and all that ``from ... import *`` may bring into it, found by their bytes alone."""
         web = {path: None}
         waiting = [path]
         while waiting:
@@ -458,14 +485,36 @@ class Workspace:
             waiting += new
         return tuple(web)
 
-    def exports(self, path: str, name: str) -> bool:
-        """Whether ``import *`` may take a name from a file, by its bytes alone."""
-        if not self.holds(path, name):
+    def exporting(self, home: str, name: str) -> Iterator[Module]:
+        """The modules in the web of a file from which ``import *`` may take a name, and which may bind it, by their
+        bytes alone.
+        """
+        return self._modules_of(self._asked(Query(Kind.EXPORTING, (home, "", name))))
+
+    def _passing(self, query: Query) -> Callable[[str], bool]:
+        """What the bytes of a file must tell to pass a sieve."""
+        *_, wanted = query.words
+        if query.kind is not Kind.EXPORTING:
+            found = re.compile(*unspelled(wanted))
+            return lambda path: found.search(self._text(path)) is not None
+        bound = spelling.bound(wanted)
+        return lambda path: self._offers(path, wanted) and bound.search(self._text(path)) is not None
+
+    def _offers(self, path: str, name: str) -> bool:
+        """Whether a file holds a name, and its ``__all__``, if it is written out, does."""
+        if not self._search.holds(name, path):
             return False
-        self.journal.note(File(path))
+        listed = self._listed_in(path)
+        return listed is None or name.encode() in listed
+
+    def _listed_in(self, path: str) -> frozenset[bytes] | None:
+        """The names of an ``__all__`` that is written out; None where a file has no such one."""
         data = self._text(path)
-        listed = LISTED.findall(data) if data.count(b"__all__") == 1 else []
-        return not listed or re.search(rb"[\"']" + re.escape(name.encode()) + rb"[\"']", listed[0]) is not None
+        known = self._listed.get(path)
+        if known is None or known[0] is not data:
+            found = LISTED.findall(data) if data.count(b"__all__") == 1 else []
+            known = self._listed[path] = data, frozenset(QUOTED.findall(found[0])) if found else None
+        return known[1]
 
     def _stars_of(self, path: str) -> list[tuple[bytes, bytes]]:
         data = self._text(path)
@@ -522,13 +571,9 @@ class Workspace:
     def _called(self, name: str) -> list[str]:
         return [path for path in self.files if os.path.basename(path) == f"{name}.py"][:MOST_FILES]
 
-    def telling(self, pattern: bytes) -> tuple[str, ...]:
-        """The files in which a pattern is found."""
-        return self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), "")))
-
-    def matching(self, pattern: bytes) -> Iterator[bytes]:
-        """The text of each file in which a pattern is found."""
-        for path in self.telling(pattern):
+    def matching(self, pattern: bytes, word: str = "") -> Iterator[bytes]:
+        """The text of each file in which a pattern is found; a word that is found wherever it is saves a long look."""
+        for path in self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), word))):
             self.journal.note(File(path))
             yield self._text(path)
 
@@ -558,6 +603,12 @@ def _leaf(plain: Plain, queries: Sequence[Query]) -> Leaf | Bundle | None:
         case bytes(notes):
             return Bundle(frozenset(array("I", notes)))
     return None
+
+
+def _base(query: Query) -> Query:
+    """What a sieve is put to; a query that is none, as it is."""
+    kind = SIEVES.get(query.kind)
+    return query if kind is None else Query(kind, query.words[:2])
 
 
 def _holds_all(text: bytes, words: Iterable[str]) -> bool:

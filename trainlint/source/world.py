@@ -481,6 +481,18 @@ class World(ABC):
         turns = (fork.answer for key, fork in self._path.forks.items() if key[:2] == ("branch", "loop"))
         return not self.renews and any(turns)
 
+    def by_itself(self, ask: Callable[[], T]) -> tuple[T, bool]:
+        """The answer to a question, and whether it would be the same if nothing went on around it."""
+        is_idle, sure, met = not self.running and not self.asking, self.sure, self.open
+        is_cut = self.is_cut
+        self.sure, self.open = True, 0
+        try:
+            answer = ask()
+            return answer, is_idle or (self.sure and not self.open and not self.is_cut)
+        finally:
+            self.sure, self.open = self.sure and sure, self.open | met
+            self.is_cut = self.is_cut or is_cut
+
     def force(self, thunk: Thunk) -> Thing:
         return thunk.known if thunk.known is not None else self.evaluate(thunk.node, thunk.frame)
 

@@ -14,6 +14,9 @@ from trainlint.source.world import Budget, Impossible, Path, World
 FEW_STEPS = 800
 """Expressions that may be looked at to find out whose attribute a statement writes."""
 
+WRITING = {ast.Attribute, ast.Subscript, ast.Call}
+"""What may write an attribute."""
+
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 Write = tuple[Module, ast.stmt]
 
@@ -130,8 +133,10 @@ def attribute_writes(module: Module) -> Mapping[str, list[tuple[ast.expr, ast.st
 def _surveyed(module: Module) -> dict[str, list[tuple[ast.expr, ast.stmt]]]:
     found: dict[str, list[tuple[ast.expr, ast.stmt]]] = {}
     for node in module.parents:
-        for name, target in _written(node):
-            found.setdefault(name, []).append((target, _statement(module, node)))
+        # Hardly any node writes an attribute, and to match each would take five times as long.
+        if type(node) in WRITING and (type(node) is ast.Call or type(node.ctx) is ast.Store):  # type: ignore[attr-defined]
+            for name, target in _written(node):
+                found.setdefault(name, []).append((target, _statement(module, node)))
     return found
 
 
@@ -183,9 +188,10 @@ def _concerns(world: World, module: Module, target: ast.expr, nodes: set[ast.Cla
         cls, number = known[target]
         journal.used(number)
         return cls in nodes
-    start, cls = len(journal), _class_of(world, module, target)
+    start = len(journal)
+    cls, is_lasting = world.apart().by_itself(lambda: _class_of(world, module, target))
     # What is not found may be so for being asked too deep inside of other questions.
-    if cls is not None:
+    if cls is not None or is_lasting:
         known[target] = cls, journal.worked_out(start)
     return cls in nodes
 

@@ -20,6 +20,11 @@ class Pattern:
     def __init__(self, pattern: bytes, *, ignores_case: bool = False) -> None:
         self.pattern, self.ignores_case = pattern, ignores_case
 
+    @property
+    def spelled(self) -> str:
+        """All of it in one text."""
+        return f"{int(self.ignores_case)}{self.pattern.decode('latin-1')}"
+
     def __getattr__(self, name: str) -> object:
         if name not in ("search", "match", "fullmatch", "finditer", "sub"):
             raise AttributeError(name)
@@ -29,3 +34,14 @@ class Pattern:
         self.search, self.match, self.fullmatch = compiled.search, compiled.match, compiled.fullmatch
         self.finditer, self.sub = compiled.finditer, compiled.sub
         return getattr(compiled, name)
+
+
+def unspelled(text: str) -> tuple[bytes, int]:
+    """What ``spelled`` has put into one text, as ``re`` is given it.
+
+    >>> unspelled(Pattern(b"pad|eos", ignores_case=True).spelled)
+    (b'pad|eos', 2)
+    """
+    import re
+
+    return text[1:].encode("latin-1"), int(re.IGNORECASE) * int(text[0])

@@ -81,3 +81,18 @@ def imported(name: str) -> Pattern:
     word = name.encode()
     before = rb"(?:(?<=import %b)|(?<=[,(\n\t ][ \t]%b)|(?<=[,(\n\t.]%b))" % (word, word, word)
     return Pattern(rb"%b(?!\w)%b[ \t]*(?:[,);#\\\r\n.]|as\b|\Z)" % (word, before))
+
+
+def bound(name: str) -> Pattern:
+    """Where a statement may bind a name, by what stands around it.
+
+    >>> bool(bound("rates").search(b"def rates(): ...")), bool(bound("rates").search(b"for rates in shapes: ..."))
+    (True, True)
+    >>> bool(bound("rates").search(b"shapes = [rates[0], rates(1) + codec.rates]  # rates and all"))
+    False
+    """
+    word = name.encode()
+    behind = rb"[ \t\f]*(?:[=:,)\]};#\r\n\\]|\Z|(?:\*\*|//|>>|<<|[-+*/%@&|^])=|(?:in|if)\b)"
+    defined = rb"(?<=def[ \t\f]%b)|(?<=class[ \t\f]%b)|(?<=[\s\\][\s\\]%b)" % (word, word, word)
+    imported = rb"(?:(?<=import[ \t\f]%b)|(?<=,[ \t\f]%b)|(?<=,%b))[ \t\f]*\." % (word, word, word)
+    return Pattern(rb"%b(?!\w)(?<![\w.]%b)(?:%b|%b|%b)" % (word, word, behind, defined, imported))

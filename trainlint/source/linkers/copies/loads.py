@@ -20,6 +20,7 @@ from trainlint.source.linkers.precision.surroundings import surroundings
 from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.parameters import trained
 from trainlint.source.requirements import Declared, declared
+from trainlint.source.sift.pattern import Pattern
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module, last
 from trainlint.source.text import is_test
@@ -58,14 +59,14 @@ def _is_anything_loaded(world: World) -> bool:
     known = world.workspace.answers.get(key)
     if not isinstance(known, bool):
         every = world.workspace.saying("from_pretrained", "transformers")
-        known = world.workspace.answers[key] = any(_may_load(world, each) for each in every)
+        partly = world.workspace.saying_all("from_pretrained", "transformers", Pattern(PARTLY.pattern.encode()))
+        wholly = (path for path in every if path not in partly and not is_test(path))
+        known = world.workspace.answers[key] = any(_may_load(world, path) for path in wholly)
     return known
 
 
 def _may_load(world: World, path: str) -> bool:
     """Whether a file loads a model without saying in which format, for all that its words say."""
-    if is_test(path) or path in world.workspace.telling(PARTLY.pattern.encode()):
-        return False
     module = world.workspace.module(path)
     return isinstance(module, Module) and _loads_openly(world, module)
 

@@ -163,10 +163,10 @@ def _is_read_outside(world: World, name: str) -> bool:
     known = world.workspace.answers.get(key)
     if not isinstance(known, bool):
         pattern = (
-            rb"(\w+)(?:\([^()]*\)|\[[^][]*\])?\.%(name)b\b(?!\s*=[^=])|getattr\(\s*(?:[\w.]*\.)?(\w+)\s*,\s*[\"']%(name)b[\"']"
+            rb"(\w+)(?:\([^()]*\)|\[[^][]*\])?\.%(name)b(?![\w\x80-\xff])(?!\s*=[^=])|getattr\(\s*(?:[\w.]*\.)?(\w+)\s*,\s*[\"']%(name)b[\"']"
             % {b"name": name.encode()}
         )
-        found = (match for data in world.workspace.matching(pattern) for match in re.finditer(pattern, data))
+        found = (match for data in world.workspace.matching(pattern, name) for match in re.finditer(pattern, data))
         roots = (match[1] or match[2] for match in found)
         known = any(root.decode(errors="replace") not in SETTINGS | {"self", "cls"} for root in roots)
         world.workspace.answers[key] = known
