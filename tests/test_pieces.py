@@ -116,6 +116,43 @@ def test_what_may_matter_is_edited_and_judged_as_afresh(
     assert report == editor.fresh()
 
 
+OTHER = b"""\
+from train import CODES, Model
+
+SIZES = {"codes": CODES}
+
+
+def first(thing):
+    thing.head = 3
+    SIZES["rows"] = 3
+
+
+def second(path):
+    print(path)
+"""
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        b"model = Model()\n    model.head = None",
+        b'setattr(Model(), "head", None)',
+        b"Model().__dict__[path] = None",
+        b"for key in path:\n        setattr(Model(), key, None)",
+    ],
+)
+def test_one_more_write_in_a_file_that_writes_is_judged_as_afresh(
+    tmp_path: Path, judged: list[int], new: bytes
+) -> None:
+    editor = Editor(tmp_path, {"train.py": TRAIN, "other.py": OTHER})
+    assert [finding.code for finding in editor.session.report().findings] == ["TL101"]
+    judged.clear()
+    editor.step(lambda *_: OTHER.replace(b"print(path)", new), 0, b"", "other.py")
+    report = told(editor.session.report(), tmp_path)
+    assert judged
+    assert report == editor.fresh()
+
+
 def test_a_mistake_in_the_file_and_its_mending_are_judged_as_afresh(tmp_path: Path) -> None:
     editor = Editor(tmp_path, {"train.py": TRAIN})
     first = told(editor.session.report(), tmp_path)

@@ -99,18 +99,13 @@ def _rewritten_entries(
 
 def _writes(module: Module, word: str) -> tuple[Write, ...]:
     """Every write of a file into a container of one name."""
-    known = module.kept.get("container writes")
-    if not isinstance(known, dict):
-        known = module.kept["container writes"] = _every_write(module)
-    return tuple(known.get(word, ()))
-
-
-def _every_write(module: Module) -> dict[str, list[Write]]:
-    found: dict[str, list[Write]] = {}
-    for node in module.parents:
-        for write in _write(module, node):
-            found.setdefault(write.name.rpartition(".")[2], []).append(write)
-    return found
+    known = module.kept.get(("container writes", word))
+    if not isinstance(known, tuple):
+        nodes = module.container_writes.get(word, ())
+        writes = (write for node in nodes for write in _write(module, node))
+        known = tuple(each for each in writes if each.name.rpartition(".")[2] == word)
+        module.kept["container writes", word] = known
+    return known
 
 
 def _write(module: Module, node: ast.AST) -> Iterator[Write]:

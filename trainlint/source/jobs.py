@@ -246,11 +246,10 @@ def _same_number(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
 
 def _compared(module: Module) -> Iterator[tuple[ast.Compare, ast.expr]]:
     """The names and numbers of a file that are compared with something."""
-    for node in module.parents:
-        if isinstance(node, ast.Compare):
-            for each in (node.left, *node.comparators):
-                if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
-                    yield node, each
+    for node in module.compares:
+        for each in (node.left, *node.comparators):
+            if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
+                yield node, each
 
 
 def _equal(value: Integer, number: Integer) -> bool:

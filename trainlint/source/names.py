@@ -112,9 +112,7 @@ def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
 
 def statement(module: Module, node: ast.AST) -> ast.stmt:
     """The innermost statement that holds a node."""
-    while not isinstance(node, ast.stmt):
-        node = module.parents[node]
-    return node
+    return module.statement(node)
 
 
 def own_statements(scope: ast.AST) -> Iterator[ast.stmt]:

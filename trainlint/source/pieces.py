@@ -312,7 +312,10 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
         return self._table.values()
 
     def _names(self, word: Any) -> list[str]:
-        return [self._pieces.name(node) for node in self._table.get(word, ())]  # type: ignore[arg-type]
+        return [self._pieces.name(self._node(each)) for each in self._table.get(word, ())]
+
+    def _node(self, value: V) -> ast.expr | ast.stmt:
+        return value  # type: ignore[return-value]
 
     def answer(self, spelled: str) -> tuple[str, ...]:
         """The pieces that the nodes of a word stand in."""
@@ -324,6 +327,13 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
     def _spelling(self) -> dict[str, object]:
         """The words by how they are spelled in a query."""
         return {_spelled(word): word for word in self._table}
+
+
+class Pairs(Nodes[tuple[ast.expr, ast.stmt]]):
+    """Nodes with their statements."""
+
+    def _node(self, value: tuple[ast.expr, ast.stmt]) -> ast.expr | ast.stmt:
+        return value[0]
 
 
 class Names(Table[frozenset[str]], Set[str]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from trainlint.source.pieces import (
     Kept,
     Names,
     Nodes,
+    Pairs,
     Pieces,
     Reader,
     Table,
@@ -108,7 +109,25 @@ class Module:
     @cached_property
     def _few(self) -> Mapping[str, Sequence[ast.AST]]:
         few: dict[str, Sequence[ast.AST]] = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
+        for what, kinds in KINDS.items():
+            few[what] = [node for node in self.survey.parents if isinstance(node, kinds)]
         return self._nodes("few", few)
+
+    @property
+    def loops(self) -> Sequence[ast.For | ast.While]:
+        """All loops, in their order."""
+        return self._few["loops"]  # type: ignore[return-value]
+
+    @property
+    def compares(self) -> Sequence[ast.Compare]:
+        """All comparisons, in their order."""
+        return self._few["compares"]  # type: ignore[return-value]
+
+    @property
+    def nodes(self) -> Iterable[ast.AST]:
+        """All nodes, in their order."""
+        self.pieces.note(ALL)
+        return self.survey.parents
 
     @property
     def walrus(self) -> Sequence[ast.NamedExpr]:
@@ -149,6 +168,31 @@ class Module:
     def filled(self) -> Mapping[str, Sequence[ast.Subscript]]:
         """The entries that something is stored in, by the last word of the container."""
         return self._nodes("filled", self.survey.filled)
+
+    @cached_property
+    def attribute_writes(self) -> Mapping[str, Sequence[tuple[ast.expr, ast.stmt]]]:
+        """The objects whose attributes something writes, by the attribute, each with the statement that does it."""
+        found: dict[str, list[tuple[ast.expr, ast.stmt]]] = {}
+        for node in self.survey.parents:
+            for name, target in attributes_written(node):
+                found.setdefault(name, []).append((target, self.statement(node)))
+        return Pairs("attribute writes", found, self.pieces) if self.pieces.reader else found
+
+    @cached_property
+    def container_writes(self) -> Mapping[str, Sequence[ast.expr | ast.stmt]]:
+        """The nodes that may write into a container, by the last word of that."""
+        found: dict[str, list[ast.expr | ast.stmt]] = {}
+        for node in self.survey.parents:
+            container = container_written(node)
+            if container is not None:
+                found.setdefault(last(container), []).append(node)  # type: ignore[arg-type]
+        return self._nodes("container writes", found)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds a node."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
 
     @cached_property
     def rebound(self) -> Set[str]:
@@ -208,7 +252,7 @@ class Module:
         tables: dict[str, Mapping[Any, Any] | Set[str]] = {
             "loads": self.loads, "keys": self.keys, "definitions": self.definitions, "few": self._few,
             "derived": self.derived, "passing": self.passing, "calling": self.calling, "binding": self.binding,
-            "filled": self.filled,
+            "filled": self.filled, "attribute writes": self.attribute_writes, "container writes": self.container_writes,
             "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
             "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
         }  # fmt: skip
@@ -332,6 +376,8 @@ CHANGES = frozenset(
     }
 )  # fmt: skip
 """Methods after which a container is no longer what was written down."""
+
+KINDS = {"loops": ast.For | ast.While, "compares": ast.Compare}
 
 ANY_KEY = "any key"
 """Stands for every key of a container."""
@@ -513,6 +559,45 @@ def written_keys(method: str, node: ast.Call) -> tuple[object, ...]:
         case "update", _:
             return (ANY_KEY,)
     return ()
+
+
+def attributes_written(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The attributes that a node writes, each with its object; ``ANY_KEY`` where which ones is open."""
+    match node:
+        case ast.Attribute(value=value, attr=name, ctx=ast.Store()):
+            yield name, value
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), _]):
+            yield name, target
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, _, _]):
+            yield ANY_KEY, target
+        case (
+            ast.Call(
+                func=ast.Attribute(value=target, attr="add_module" | "register_module"),
+                args=[ast.Constant(value=str(name)), _],
+            )
+            | ast.Subscript(
+                value=ast.Attribute(value=target, attr="_modules"), slice=ast.Constant(value=str(name)), ctx=ast.Store()
+            )
+        ):
+            yield name, target
+        case ast.Call(func=ast.Attribute(value=table, attr="update")) | ast.Subscript(value=table, ctx=ast.Store()):
+            match table:
+                case ast.Attribute(value=target, attr="__dict__") | ast.Call(func=ast.Name(id="vars"), args=[target]):
+                    yield ANY_KEY, target
+
+
+def container_written(node: ast.AST) -> ast.expr | None:
+    """The container that a node may write into, the outermost if one holds another."""
+    match node:
+        case ast.Subscript(ctx=ast.Store()):
+            return outermost(node, ())[0]
+        case ast.Subscript(value=value, ctx=ast.Del()):
+            return value
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in CHANGES:
+            return outermost(value, ())[0]
+        case ast.AugAssign(target=ast.Name() | ast.Attribute() as target):
+            return target
+    return None
 
 
 def outermost(container: ast.expr, keys: tuple[object, ...]) -> tuple[ast.expr, tuple[object, ...]]:
