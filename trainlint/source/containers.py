@@ -240,10 +240,6 @@ def _by_importers(world: World, word: str, module: Module, scope: Scope) -> Iter
 def _imports(world: World, other: Module, module: Module, word: str) -> bool:
     if any(world.workspace.find(star, other) is module for star, _ in other.stars):
         return True
-    for full in other.imports.values():
-        home, _, last = full.rpartition(".")
-        if (last == word and world.workspace.find(home, other) is module) or world.workspace.find(
-            full, other
-        ) is module:
-            return True
-    return False
+    homes = (full.rpartition(".")[0] for full in other.imported.get(word, ()))
+    files = other.imported.get(module.name.rpartition(".")[2], ())
+    return any(world.workspace.find(full, other) is module for full in (*homes, *files))

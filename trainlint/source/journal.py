@@ -25,6 +25,8 @@ class Kind(Enum):
     WEB = "web"
     CALLED = "called"
     MATCHES = "matches"
+    IMPORTED = "imported"
+    REACHED = "reached"
     PIECE = "piece"
 
 

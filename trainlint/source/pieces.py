@@ -423,6 +423,16 @@ class Values(Table[Mapping[str, V]], Mapping[str, V]):
         self._asked(name).note()
         return name in self._table
 
+    def items(self) -> ItemsView[str, V]:
+        """All names with what is said of them: one note stands for them."""
+        self._asked_all()
+        return self._table.items()
+
+    def values(self) -> ValuesView[V]:
+        """What is said of all names."""
+        self._asked_all()
+        return self._table.values()
+
     def answer(self, spelled: str) -> tuple[str, ...]:
         if not spelled:
             return tuple(f"{name} {_said(value)}" for name, value in self._table.items())

@@ -151,9 +151,18 @@ class Module:
         return self._values("imports", self.survey.imports)
 
     @cached_property
+    def imported(self) -> Mapping[str, Sequence[str]]:
+        """What is imported, in full, by its last word."""
+        found: dict[str, tuple[str, ...]] = {}
+        for full in self.survey.imports.values():
+            word = full.rpartition(".")[2]
+            found[word] = (*found.get(word, ()), full)
+        return self._values("imported", found)
+
+    @cached_property
     def renamed(self) -> Mapping[str, str]:
         """The names that ``from ... import ... as`` changes, by the new one."""
-        return self._values("renamed", self.survey.renamed)
+        return self._values("renamed", self.survey.renamed, is_one=True)
 
     @cached_property
     def changed(self) -> Mapping[str, frozenset[object]]:
@@ -273,7 +282,8 @@ class Module:
             "derived": self.derived, "passing": self.passing, "calling": self.calling, "binding": self.binding,
             "filled": self.filled, "setting": self.setting, "invoking": self.invoking,
             "attribute writes": self.attribute_writes, "container writes": self.container_writes,
-            "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
+            "imports": self.imports, "imported": self.imported, "renamed": self.renamed, "aliases": self.aliases,
+            "changed": self.changed,
             "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
         }  # fmt: skip
         match what:
@@ -365,7 +375,7 @@ class Module:
             last = full.rpartition(".")[2]
             if last != name:
                 found.setdefault(last, []).append(name)
-        return self._values("aliases", found)
+        return self._values("aliases", found, is_one=True)
 
     def binds(self, node: ast.AST) -> frozenset[str]:
         """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not.
