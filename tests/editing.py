@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
 from trainlint.check import Request, Session, check
 from trainlint.report import Report, structured
 
+Node = TypeVar("Node", bound=ast.AST)
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SEVERAL = [folder for folder in sorted(FIXTURES.glob("*/*_*/")) if len(list(folder.rglob("*.py"))) > 1]
 NAME = re.compile(rb"\b[A-Z][A-Z_]{2,}\b")
@@ -75,21 +78,131 @@ def counted(data: bytes, place: int, _: bytes) -> bytes:
     return re.sub(rb"\b\d+\b", lambda number: b"%d" % (int(number[0]) + place % 3), data)
 
 
-def grown(data: bytes, place: int, _: bytes) -> bytes:
-    """One more statement, after an empty line, in the body of one function: all below it stands in other rows."""
+def parsed(data: bytes) -> ast.Module:
+    """The tree of a file; an empty one of what is no Python."""
     try:
-        functions = [each for each in ast.walk(ast.parse(data)) if isinstance(each, ast.FunctionDef)]
+        return ast.parse(data)
     except (SyntaxError, ValueError):
-        return data
-    if not functions:
-        return data
-    first = functions[place % len(functions)].body[0]
+        return ast.Module([], [])
+
+
+def nodes(data: bytes, kind: type[Node]) -> list[Node]:
+    return [each for each in ast.walk(parsed(data)) if isinstance(each, kind)]
+
+
+def rows_of(node: ast.stmt) -> tuple[int, int]:
+    """The first row of a statement with its decorators, from 0, and the row behind it."""
+    marks = getattr(node, "decorator_list", ())
+    return min((each.lineno for each in (node, *marks)), default=0) - 1, node.end_lineno or node.lineno
+
+
+def spliced(data: bytes, start: int, end: int, new: list[bytes]) -> bytes:
     lines = data.splitlines(keepends=True)
-    lines[first.lineno - 1 : first.lineno - 1] = [b"\n", b" " * first.col_offset + b"spare = %d\n" % place]
+    lines[start:end] = new
     return b"".join(lines)
 
 
-EDITS: tuple[Callable[[bytes, int, bytes], bytes], ...] = (inserted, deleted, renamed, counted, grown)
+def put(data: bytes, row: int, column: int, text: bytes, end: int | None = None) -> bytes:
+    """Text in the place of what stands in a row between two columns."""
+    line = data.splitlines(keepends=True)[row]
+    return spliced(data, row, row + 1, [line[:column] + text + line[column if end is None else end :]])
+
+
+def grown(data: bytes, place: int, _: bytes) -> bytes:
+    """One more statement, after an empty line, in the body of one function: all below it stands in other rows."""
+    functions = nodes(data, ast.FunctionDef)
+    if not functions:
+        return data
+    first = functions[place % len(functions)].body[0]
+    line = b" " * first.col_offset + b"spare = %d\n" % place
+    return spliced(data, first.lineno - 1, first.lineno - 1, [b"\n", line])
+
+
+MORE = (
+    b"import os", b"from os import path as F", b"import sizes as nn", b"MORE = 3", b"head = None", b"CODES = 9",
+    b"def more(self, x=3):\n    return x", b"def forward(self, x):\n    return x", b"def loss(hidden, targets):\n    x",
+    b"async def Head(width):\n    pass", b"class More(Head):\n    pass", b"class Head:\n    pass",
+    b"@classmethod\ndef make(cls):\n    return cls(9)", b"def more(self):\n    self.last = None",
+    b"from sizes import *",
+)  # fmt: skip
+
+
+def extended(data: bytes, place: int, _: bytes) -> bytes:
+    """One more definition, import, constant, method or attribute between two others of a file or a class."""
+    blocks = [parsed(data).body, *(each.body for each in nodes(data, ast.ClassDef))]
+    block = blocks[place % len(blocks)]
+    if not block:
+        return data
+    after = block[place // 2 % len(block)]
+    indent = b" " * after.col_offset
+    new = [indent + line + b"\n" for line in MORE[place % len(MORE)].split(b"\n")]
+    end = rows_of(after)[1]
+    return spliced(data, end, end, new)
+
+
+def shuffled(data: bytes, place: int, _: bytes) -> bytes:
+    """A statement of a file or a class stands behind the next one."""
+    blocks = [parsed(data).body, *(each.body for each in nodes(data, ast.ClassDef))]
+    pairs = [pair for block in blocks for pair in itertools.pairwise(block)]
+    if not pairs:
+        return data
+    (start, end), (second, last) = map(rows_of, pairs[place % len(pairs)])
+    lines = data.splitlines(keepends=True)
+    if second < end:
+        return data
+    return spliced(data, start, last, [*lines[second:last], *lines[end:second], *lines[start:end]])
+
+
+def dropped(data: bytes, place: int, _: bytes) -> bytes:
+    """A whole statement of a file, or of a class or function, is gone."""
+    statements = [each for each in nodes(data, ast.stmt) if not place % 3 or each.col_offset == 0]
+    return spliced(data, *rows_of(statements[place % len(statements)]), []) if statements else data
+
+
+def dressed(data: bytes, place: int, _: bytes) -> bytes:
+    """A decorator more."""
+    found = [*nodes(data, ast.FunctionDef), *nodes(data, ast.ClassDef)]
+    if not found:
+        return data
+    each = found[place % len(found)]
+    mark = (b"@staticmethod", b"@property", b"@loss", b"@dataclass")[place % 4]
+    start = rows_of(each)[0]
+    return spliced(data, start, start, [b" " * each.col_offset + mark + b"\n"])
+
+
+def signed(data: bytes, place: int, _: bytes) -> bytes:
+    """A default where there was none."""
+    functions = [each for each in nodes(data, ast.FunctionDef) if each.args.args and not each.args.defaults]
+    if not functions:
+        return data
+    last = functions[place % len(functions)].args.args[-1]
+    return put(data, last.lineno - 1, last.end_col_offset or 0, b"=%d" % place)
+
+
+def based(data: bytes, place: int, _: bytes) -> bytes:
+    """Another base."""
+    classes = [each for each in nodes(data, ast.ClassDef) if each.bases]
+    if not classes:
+        return data
+    base = classes[place % len(classes)].bases[0]
+    return put(
+        data, base.lineno - 1, base.col_offset, (b"object", b"Head", b"nn.Linear")[place % 3], base.end_col_offset
+    )
+
+
+def called(data: bytes, place: int, _: bytes) -> bytes:
+    """A function or a class has another name where it is defined."""
+    found: list[ast.FunctionDef | ast.ClassDef] = [*nodes(data, ast.FunctionDef), *nodes(data, ast.ClassDef)]
+    if not found:
+        return data
+    each = found[place % len(found)]
+    line = data.splitlines(keepends=True)[each.lineno - 1]
+    return spliced(data, each.lineno - 1, each.lineno, [line.replace(each.name.encode(), b"another", 1)])
+
+
+EDITS: tuple[Callable[[bytes, int, bytes], bytes], ...] = (
+    inserted, deleted, renamed, counted, grown, extended, shuffled, dropped, dressed, signed, based, called,
+)  # fmt: skip
 STEPS = st.lists(
     st.tuples(
         st.sampled_from((*EDITS, "new", "gone", "saved")),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trainlint.source import syntax
 from trainlint.source.edited import edited
 from trainlint.source.journal import Journal
-from trainlint.source.pieces import AsyncFunction, Function, Reader
+from trainlint.source.pieces import Reader, Tracked
 from trainlint.source.summary import Module, summarize
 from trainlint.source.text import rows
 
@@ -31,7 +31,7 @@ def read(data: bytes) -> Module:
 
 def plain(node: ast.AST) -> object:
     """A tree with all that stands in it and where, whoever notes who looks inside."""
-    kind = node.__class__.__mro__[1] if isinstance(node, Function | AsyncFunction) else node.__class__
+    kind = node.__class__.__mro__[1] if isinstance(node, Tracked) else node.__class__
     fields = [(name, shown(getattr(node, name, None))) for name in node._fields]
     return kind.__name__, fields, [getattr(node, each, None) for each in node._attributes]
 
@@ -57,7 +57,10 @@ def said(module: Module) -> object:
     ]  # fmt: skip
     others = survey.imports, survey.renamed, survey.stars, survey.rebound, survey.changed
     parents = [(place(node), place(parent)) for node, parent in survey.parents.items()]
-    return plain(module.tree), lists, tables, others, parents, module.pieces.stretches, list(module.pieces.rows)
+    holders = {name: [place(each) for each in holder.statements] for name, holder in module.pieces.holders.items()}
+    names = {name: holder.pieces for name, holder in module.pieces.holders.items()}
+    pieces = module.pieces.stretches, list(module.pieces.rows), holders, names
+    return plain(module.tree), lists, tables, others, parents, pieces
 
 
 def is_readable(data: bytes) -> bool:

@@ -10,7 +10,24 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from editing import SEVERAL, STARTS, STEPS, Editor, counted, deleted, grown, inserted, told
+from editing import (
+    SEVERAL,
+    STARTS,
+    STEPS,
+    Editor,
+    based,
+    called,
+    counted,
+    deleted,
+    dressed,
+    dropped,
+    extended,
+    grown,
+    inserted,
+    shuffled,
+    signed,
+    told,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +82,12 @@ def test_memory_does_not_grow_with_the_edits(tmp_path: Path, monkeypatch: pytest
     assert grown < LITTLE
 
 
+PLACES = (
+    (counted, 1), (deleted, 3), (inserted, 0), (grown, 0), (grown, 1), (grown, 3), (extended, 0), (extended, 4),
+    (extended, 11), (shuffled, 1), (dropped, 0), (dropped, 4), (dressed, 1), (signed, 0), (based, 0), (called, 1),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("folder", SEVERAL[::25], ids=lambda folder: f"{folder.parent.name}/{folder.name}")
 def test_every_edit_of_a_fixture_and_its_undoing_are_judged_as_afresh(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
@@ -72,7 +95,7 @@ def test_every_edit_of_a_fixture_and_its_undoing_are_judged_as_afresh(folder: Pa
     first = told(editor.session.report(), tmp_path)
     for path in sorted(tmp_path.rglob("*.py")):
         name = str(path.relative_to(tmp_path))
-        for edit, place in ((counted, 1), (deleted, 3), (inserted, 0), (grown, 0), (grown, 1), (grown, 3)):
+        for edit, place in PLACES:
             editor.step(edit, place, b"X = 1\n", name)
             assert told(editor.session.report(), tmp_path) == editor.fresh()
             editor.session.change(str(path), None)

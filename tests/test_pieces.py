@@ -78,6 +78,19 @@ def edited(editor: Editor, old: bytes, new: bytes) -> None:
         (b"    print(path)", b"    print(path)\n    print(model)"),
         (b"import torch.nn as nn\n", b"\n\nimport torch.nn as nn\n"),
         (b"\n\nclass Model", b"\n# the model\n\n\nclass Model"),
+        (b"    print(path)\n", b"    print(path)\n\n\ndef more(path):\n    print(path)\n"),
+        (b"    print(path)\n", b"    print(path)\n\n\nclass More:\n    pass\n"),
+        (b"    print(path)\n", b"    print(path)\n\n\nMORE = 3\n"),
+        (b"import torch.nn as nn\n", b"import os\nimport torch.nn as nn\n"),
+        (b"    def describe", b"    def more(self):\n        return 3\n\n    def describe"),
+        (b'return "a model"\n', b'return "a model"\n\n    def more(self):\n        return self.more()\n'),
+        (b"def describe(self):", b"@staticmethod\n    def describe(self=None):"),
+        (b"    def describe", b"    @classmethod\n    def more(cls):\n        return cls()\n\n    def describe"),
+        (b"    def __init__", b"    more = 3\n\n    def __init__"),
+        (b"def shown(batch):", b"def shown(batch, size=3):"),
+        (b"def shown(batch):", b"@nn.jit\ndef shown(batch):"),
+        (b"def shown(batch):", b"def more(batch):"),
+        (b"def shown(batch):\n    return len(batch)\n\n\n", b""),
     ],
 )
 def test_what_nobody_looked_at_is_edited_and_nothing_is_judged(
@@ -99,7 +112,25 @@ def test_what_nobody_looked_at_is_edited_and_nothing_is_judged(
         (b"return self.head(tokens)", b"return self.head(tokens)[:, :64]"),
         (b"    print(path)", b"    model.head = nn.Linear(64, 1024)\n    print(path)"),
         (b'return "a model"', b'self.head = nn.Linear(64, 9)\n        return "a model"'),
-        (b"def shown(batch):", b"def shown(batch, size=3):"),
+        (b"CODES = 1024", b"CODES = 1023"),
+        (b"stop_id = CODES\n", b"stop_id = CODES\nCODES = 9\n"),
+        (b"    print(path)\n", b"    print(path)\n\n\nCODES = 9\n"),
+        (b"    print(path)\n", b"    print(path)\n\n\nclass Model:\n    pass\n"),
+        (b"    print(path)\n", b"    print(path)\n\n\ndef Model():\n    return nn.Linear(64, 9)\n"),
+        (b"def saved(model, path):", b"def Model(model, path):"),
+        (b"def saved(model, path):", b"async def Model(model, path):"),
+        (b"import torch.nn as nn\n", b"import os as nn\n"),
+        (b"from torch.nn import functional as F\n", b""),
+        (b"stop_id = CODES\n", b"stop_id = CODES\nfrom other import *\n"),
+        (b"class Model(nn.Module)", b"class Model(nn.Linear)"),
+        (b"class Model(nn.Module)", b"class Models(nn.Module)"),
+        (b"class Model(nn.Module)", b"@saved\nclass Model(nn.Module)"),
+        (b"def __init__(self):", b"def __init__(self, codes=9):"),
+        (b"def forward(self, tokens):", b"async def forward(self, tokens):"),
+        (b'return "a model"\n', b'return "a model"\n\n    def forward(self, tokens):\n        return tokens\n'),
+        (b'return "a model"\n', b'return "a model"\n\n    forward = None\n'),
+        (b"    def describe", b"    def more(self):\n        self.head = nn.Linear(64, 9)\n\n    def describe"),
+        (b"def loss(tokens, targets):", b"@shown\ndef loss(tokens, targets):"),
         (b"return len(batch)", b"global F\n    F = None"),
         (b"return len(batch)", b"return loss(batch, batch)"),
     ],
@@ -111,6 +142,43 @@ def test_what_may_matter_is_edited_and_judged_as_afresh(
     editor.session.report()
     judged.clear()
     edited(editor, old, new)
+    report = told(editor.session.report(), tmp_path)
+    assert judged
+    assert report == editor.fresh()
+
+
+OTHER = b"""\
+from train import CODES, Model
+
+SIZES = {"codes": CODES}
+
+
+def first(thing):
+    thing.head = 3
+    SIZES["rows"] = 3
+
+
+def second(path):
+    print(path)
+"""
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        b"model = Model()\n    model.head = None",
+        b'setattr(Model(), "head", None)',
+        b"Model().__dict__[path] = None",
+        b"for key in path:\n        setattr(Model(), key, None)",
+    ],
+)
+def test_one_more_write_in_a_file_that_writes_is_judged_as_afresh(
+    tmp_path: Path, judged: list[int], new: bytes
+) -> None:
+    editor = Editor(tmp_path, {"train.py": TRAIN, "other.py": OTHER})
+    assert [finding.code for finding in editor.session.report().findings] == ["TL101"]
+    judged.clear()
+    editor.step(lambda *_: OTHER.replace(b"print(path)", new), 0, b"", "other.py")
     report = told(editor.session.report(), tmp_path)
     assert judged
     assert report == editor.fresh()

@@ -87,7 +87,7 @@ def written(world: World, entries: Entries, key: object) -> tuple[Binding, Later
             if later.use is not None:
                 found = reaching(world, path, later.use, frame)
             else:
-                found = final(world, path, scope.body, frame) if isinstance(scope.body, list) else None
+                found = final(world, path, scope, frame)
             if found is not None and found.name == path:
                 return found, later
     return None

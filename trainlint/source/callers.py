@@ -307,8 +307,8 @@ def _unfollowed(world: World, node: ast.AST | None) -> Unknown | None:
 
 def _by_class_methods(cls: Class) -> Iterator[Caller]:
     """``cls(...)`` in a class method."""
-    for node in objects.methods(cls).values():
-        if "classmethod" in objects.marks(node) and node.args.args:
+    for node in objects.class_methods(cls):
+        if node.args.args:
             name = node.args.args[0].arg
             for call in ast.walk(node):
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:

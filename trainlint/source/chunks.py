@@ -43,11 +43,9 @@ def _around(world: World, module: Module) -> list[Module]:
         if isinstance(caller, Module):
             found.setdefault(caller.path, caller)
     for each in list(found.values()):
-        for full in each.imports.values():
-            for name in (full, full.rpartition(".")[0]):
-                other = world.workspace.find(name, each)
-                if other is not None and len(found) < MOST_FILES:
-                    found.setdefault(other.path, other)
+        for other in world.workspace.imported(each):
+            if len(found) < MOST_FILES:
+                found.setdefault(other.path, other)
     return list(found.values())
 
 

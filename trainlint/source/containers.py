@@ -99,18 +99,13 @@ def _rewritten_entries(
 
 def _writes(module: Module, word: str) -> tuple[Write, ...]:
     """Every write of a file into a container of one name."""
-    known = module.kept.get("container writes")
-    if not isinstance(known, dict):
-        known = module.kept["container writes"] = _every_write(module)
-    return tuple(known.get(word, ()))
-
-
-def _every_write(module: Module) -> dict[str, list[Write]]:
-    found: dict[str, list[Write]] = {}
-    for node in module.parents:
-        for write in _write(module, node):
-            found.setdefault(write.name.rpartition(".")[2], []).append(write)
-    return found
+    known = module.kept.get(("container writes", word))
+    if not isinstance(known, tuple):
+        nodes = module.container_writes.get(word, ())
+        writes = (write for node in nodes for write in _write(module, node))
+        known = tuple(each for each in writes if each.name.rpartition(".")[2] == word)
+        module.kept["container writes", word] = known
+    return known
 
 
 def _write(module: Module, node: ast.AST) -> Iterator[Write]:
@@ -245,10 +240,6 @@ def _by_importers(world: World, word: str, module: Module, scope: Scope) -> Iter
 def _imports(world: World, other: Module, module: Module, word: str) -> bool:
     if any(world.workspace.find(star, other) is module for star, _ in other.stars):
         return True
-    for full in other.imports.values():
-        home, _, last = full.rpartition(".")
-        if (last == word and world.workspace.find(home, other) is module) or world.workspace.find(
-            full, other
-        ) is module:
-            return True
-    return False
+    homes = (full.rpartition(".")[0] for full in other.imported.get(word, ()))
+    files = other.imported.get(module.name.rpartition(".")[2], ())
+    return any(world.workspace.find(full, other) is module for full in (*homes, *files))

@@ -7,22 +7,24 @@ up or down. Where that is not sure, the file is read like any other.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from trainlint.source import syntax
-from trainlint.source.pieces import Pieces, Stretch, divided
+from trainlint.source.pieces import Holder, Pieces, Stretch, divided, inside, whole
 from trainlint.source.summary import Module, Survey, walked
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One statement of a file, what a walk over it finds, and the stretches of its pieces."""
+    """One statement of a file, what a walk over it finds, the stretches of its pieces, and the classes among these."""
 
     statement: ast.stmt
     survey: Survey
     stretches: tuple[Stretch, ...]
+    name: str
+    holders: Mapping[str, Holder]
 
     @property
     def rows(self) -> tuple[int, int]:
@@ -83,54 +85,66 @@ def _parts(module: Module) -> Iterator[Part]:
     """The statements of a module that was read as a whole."""
     stretches = iter(module.pieces.stretches)
     each = next(stretches, None)
-    for statement in module.tree.body:
+    file = module.pieces.holders[""]
+    for statement, name in zip(file.statements, file.pieces, strict=True):
         own = []
         while each is not None and each.end <= (statement.end_lineno or 0, statement.end_col_offset or 0):
             own.append(each)
             each = next(stretches, None)
-        yield Part(statement, walked(Survey(module.survey.package), statement), tuple(own))
+        yield _part_of(module, statement, name, own, module.pieces.holders)
 
 
 def _part(module: Module, statement: ast.stmt, rows: tuple[str, ...]) -> Part:
-    tree, reader = ast.Module([statement], []), module.pieces.reader
+    reader = module.pieces.reader
     assert reader is not None, "only what is read through a reader has parts"
-    pieces = divided(module.path, tree, rows, reader)
-    return Part(tree.body[0], walked(Survey(module.survey.package), tree.body[0]), tuple(pieces.stretches))
+    tree, pieces = divided(module.path, ast.Module([statement], []), rows, reader)
+    holders = pieces.holders
+    return _part_of(module, tree.inside[0], holders[""].pieces[0], pieces.stretches, holders)
+
+
+def _part_of(
+    module: Module, statement: ast.stmt, name: str, stretches: Iterable[Stretch], holders: Mapping[str, Holder]
+) -> Part:
+    """A statement by the name of its piece; ``holders`` are at least those in it."""
+    own = {each: holder for each, holder in holders.items() if each == name or each.startswith(f"{name}.")}
+    return Part(statement, walked(Survey(module.survey.package), statement), tuple(stretches), name, own)
 
 
 def _made(before: Module, rows: tuple[str, ...], parts: tuple[Part, ...]) -> Module | None:
     """The module of these statements; None where two of their pieces would have one name."""
-    names = [each.name for part in parts for each in part.stretches if each.name]
-    if len(set(names)) < len(names) or any("#" in name for name in names):
+    names = {part.name for part in parts}
+    if len(names) < len(parts) or any("#" in name for name in names):
         return None
-    tree = ast.Module([part.statement for part in parts], [])
-    pieces = Pieces(before.path, rows, [each for part in parts for each in part.stretches], before.pieces.reader)
+    holders = {name: holder for part in parts for name, holder in part.holders.items()}
+    stretches = [each for part in parts for each in part.stretches]
+    pieces = Pieces(before.path, rows, stretches, before.pieces.reader, holders)
+    tree = whole([part.statement for part in parts], [part.name for part in parts], pieces)
     survey = _joined(before.survey.package, tree, [part.survey for part in parts])
     return Module(before.name, before.key, before.path, tree, survey, pieces, parts=parts)
 
 
 def _joined(package: str, tree: ast.Module, surveys: Iterable[Survey]) -> Survey:
     """What a walk over all statements finds."""
-    whole = Survey(package)
-    whole.parents.update(dict.fromkeys(tree.body, tree))
+    joined = Survey(package)
+    joined.parents.update(dict.fromkeys(inside(tree), tree))
     for survey in surveys:
-        whole.parents.update(survey.parents)
-        whole.renamed.update(survey.renamed)
-        whole.rebound.update(survey.rebound)
+        joined.parents.update(survey.parents)
+        joined.renamed.update(survey.renamed)
+        joined.rebound.update(survey.rebound)
         for name, full in survey.imports.items():
-            whole.imports.setdefault(name, full)
+            joined.imports.setdefault(name, full)
         for word, keys in survey.changed.items():
-            whole.changed[word] = whole.changed.get(word, frozenset()) | keys
+            joined.changed[word] = joined.changed.get(word, frozenset()) | keys
         for name in LISTS:
-            getattr(whole, name).extend(getattr(survey, name))
+            getattr(joined, name).extend(getattr(survey, name))
         for name in TABLES:
-            table = getattr(whole, name)
+            table = getattr(joined, name)
             for word, nodes in getattr(survey, name).items():
                 table.setdefault(word, []).extend(nodes)
-    return whole
+    return joined
 
 
-LISTS = ("calls", "comprehensions", "walrus", "stars")
+LISTS = ("calls", "comprehensions", "loops", "compares", "writing", "walrus", "stars")
 TABLES = ("loads", "keys", "definitions", "derived", "passing", "calling", "binding", "filled")
 OTHERS = ("package", "parents", "renamed", "rebound", "imports", "changed")
 assert {each.name for each in fields(Survey)} == {*LISTS, *TABLES, *OTHERS}, "everything that a walk finds is joined"

@@ -157,7 +157,7 @@ class Evaluator(World):
             return Unknown(f"{name} is assigned through a nonlocal statement")
         found = names.reaching(self, name, node, frame)
         if found is None and not inside and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            found = names.final(self, name, function.body, frame)
+            found = names.final(self, name, function, frame)
         if found:
             return self.bound_value(found, name, frame, node)
         if not isinstance(function, ast.ClassDef) and name in binding.declared(function):
@@ -196,7 +196,7 @@ class Evaluator(World):
             return Unknown(f"{name} is assigned through a global statement")
         if several := names.cells_of(module, name):
             return Unknown(f"{name} is defined in {_cells(several)}, and either may be the one that is used", name)
-        found = names.final(self, name, module.tree.body, frame)
+        found = names.final(self, name, module.tree, frame)
         starred = self._starred(name, frame, found, sys.maxsize)
         if starred is not None:
             return starred
@@ -222,7 +222,7 @@ class Evaluator(World):
 
     def _offers(self, home: str, name: str) -> bool:
         """Whether a module, or any that it imports whole, binds a name at all: asked first, since stars form webs."""
-        return any(name in names.top(module) for module in self.workspace.exporting(home, name))
+        return any(names.is_bound(module, name) for module in self.workspace.exporting(home, name))
 
     def _exports(self, module: Module, name: str) -> bool:
         """Whether ``from module import *`` takes a name along."""
@@ -248,7 +248,7 @@ class Evaluator(World):
         """A module of the same name in a folder that only the search path of a run knows, if it is the only one."""
         if "." in module_name or names.top(empty):
             return None
-        others = [each for each in self.workspace.called(module_name) if name in names.top(each)]
+        others = [each for each in self.workspace.called(module_name) if names.is_bound(each, name)]
         return self.of_module(self.module_frame(others[0]), name) if len(others) == 1 else None
 
     def _comprehended(self, name: str, node: ast.AST, frame: Frame) -> Thing | None:

@@ -140,7 +140,7 @@ def _replaced(world: World, built: Built, known: Head) -> Tensor | Unknown | Non
     scope = module.scope(built.node)
     if place is not None and not isinstance(scope, ast.Lambda):
         for name in known.attributes:
-            found = final(world, f"{place}.{name}", scope.body, built.frame)
+            found = final(world, f"{place}.{name}", scope, built.frame)
             if found is not None and found.name == f"{place}.{name}":
                 new = world.bound_value(found, found.name, built.frame)
                 made = world.call(new, Arguments(), built.node, built.frame) if isinstance(new, Built) else new
@@ -158,7 +158,7 @@ def tied_to(world: World, built: Built) -> Built | None:
     if place is None or path not in module.stored:
         return None
     scope = module.scope(built.node)
-    found = final(world, path, scope.body, built.frame) if not isinstance(scope, ast.Lambda) else None
+    found = final(world, path, scope, built.frame)
     new = world.bound_value(found, path, built.frame) if found is not None and found.name == path else None
     is_weight = isinstance(new, Method) and new.name == "weight"
     return new.thing if is_weight and isinstance(new, Method) and isinstance(new.thing, Built) else None

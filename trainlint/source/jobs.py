@@ -129,8 +129,8 @@ def _member(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
         owner, _, member = origin.rpartition(".")
         word = owner.rpartition(".")[2]
         for module in world.workspace.mentions(f"class {word}", layer.where.path) if word.isidentifier() else ():
-            for node in module.tree.body:
-                if isinstance(node, ast.ClassDef) and f"{module.key}.{node.name}" == owner:
+            for node in module.definitions.get(word, ()) if f"{module.key}.{word}" == owner else ():
+                if isinstance(node, ast.ClassDef) and module.parents.get(node) is module.tree:
                     table = _members(world, Class(node, module, world.module_frame(module)))
                     ids = [each for each, _ in table.entries if each >= 0] if table else []
                     if table and layer.classes.number == len(ids) and sorted(ids) == list(range(len(ids))):
@@ -145,7 +145,7 @@ def _members(world: World, cls: Class) -> Table | None:
         return made
     frame = objects.class_frame(world, cls)
     ids: list[tuple[int, str]] = []
-    for node in cls.node.body:
+    for node in cls.module.plain(cls.node):
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -246,11 +246,10 @@ def _same_number(world: World, number: Integer, layer: Layer) -> Iterator[Job]:
 
 def _compared(module: Module) -> Iterator[tuple[ast.Compare, ast.expr]]:
     """The names and numbers of a file that are compared with something."""
-    for node in module.parents:
-        if isinstance(node, ast.Compare):
-            for each in (node.left, *node.comparators):
-                if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
-                    yield node, each
+    for node in module.compares:
+        for each in (node.left, *node.comparators):
+            if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
+                yield node, each
 
 
 def _equal(value: Integer, number: Integer) -> bool:
@@ -367,7 +366,7 @@ def _one_place(target: ast.expr) -> int | None:
 
 def _alias(module: Module, node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[str, Job | None]]:
     places = node.targets if isinstance(node, ast.Assign) else [node.target]
-    scope = module.scope(node)
+    scope = module.standing(node)
     for target in (each for place in places for each in targets(place)):
         name = dotted(target) or ""
         last = name.rpartition(".")[2]

@@ -29,12 +29,17 @@ class Kind(Enum):
     MATCHING = "mentions and matches"
     MATCHING_BOTH = "mentions both and matches"
     EXPORTING = "exporting"
+    IMPORTED = "imported"
+    REACHED = "reached"
     PIECE = "piece"
 
 
 HEAD, BODY, ALL, TEXT, SAYS, ROWS = "head", "body", "all", "text", "says", "rows"
-"""What a file is asked for: its head, one body, both with all bodies, its text with all comments, whether a pattern is
-found there, and the rows in which the pieces stand. Other questions name the table of words that they are put to.
+MEMBERS, PLAIN, LAST, BINDS, BEFORE = "members", "plain", "last", "binds", "before"
+"""What a file is asked for: anything at all, one piece, all of them, its text with all comments, whether a pattern is
+found there, and the rows in which the pieces stand. Of the file or a class: which statements it has, those of them that
+define nothing, the last, those that bind a name, and those that do so before another one. Other questions name the
+table of words that they are put to.
 """
 
 

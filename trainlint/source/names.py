@@ -8,38 +8,27 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.source.nodes import nodes_of
-from trainlint.source.summary import Module, bound, dotted
+from trainlint.source.pieces import ClassNode, Tree, inside
+from trainlint.source.summary import BLOCKS, Module, bound, captured, dotted, prefixes
 from trainlint.source.things import Binding, Constant, Frame, Thing
 from trainlint.source.world import Impossible, World
 from trainlint.value import Integer
 
-BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception"}
 
 
 def binds(module: Module, node: ast.AST) -> frozenset[str]:
     """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not."""
-    known = module.by_node.get(("binds", node))
-    if isinstance(known, frozenset):
-        return known
-    names: set[str] = set(bound(node)) if isinstance(node, ast.stmt) else set()
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        for field in BLOCKS:
-            for inner in getattr(node, field, ()):
-                names |= binds(module, inner)
-    if isinstance(node, ast.ExceptHandler) and node.name:
-        names.add(node.name)
-    if isinstance(node, ast.match_case):
-        names |= captured(node)
-    if module.walrus:
-        names.update(name for name, holder in walrus(module) if holder is node)
-    found = frozenset(names)
-    module.by_node["binds", node] = found
-    return found
+    return module.binds(node)
+
+
+def is_bound(module: Module, name: str) -> bool:
+    """Whether a module's own statements bind a name."""
+    tree = module.tree
+    return bool(module.places(tree, (name,))) if isinstance(tree, Tree) else name in top(module)
 
 
 def top(module: Module) -> frozenset[str]:
@@ -55,7 +44,7 @@ def is_local(module: Module, scope: ast.AST, name: str) -> bool:
     """Whether a function binds a name on some path: on the others, to read it is an error."""
     if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) or name in module.rebound:
         return False
-    return not _index(module, scope.body).keys().isdisjoint((name,))
+    return not module.index(scope.body).keys().isdisjoint((name,))
 
 
 def is_resumed(frame: Frame, binding: Binding) -> bool:
@@ -70,7 +59,7 @@ def is_resumed(frame: Frame, binding: Binding) -> bool:
     for field in BLOCKS:
         block = getattr(holder, field, None)
         if isinstance(block, list) and test in block:
-            return any(place < block.index(test) for place in _index(module, block).get(binding.name, ()))
+            return any(place < block.index(test) for place in module.index(block).get(binding.name, ()))
     return False
 
 
@@ -85,6 +74,8 @@ def cells_of(module: Module, name: str) -> tuple[int, ...]:
 
 def _by_cell(module: Module) -> Mapping[str, Mapping[int, ast.stmt]]:
     """For each name the statements that bind it, by their cell; none in a file that is no notebook."""
+    if isinstance(module.tree, Tree):
+        return {}
     known = module.kept.get("cells")
     if isinstance(known, dict):
         return known
@@ -117,9 +108,7 @@ def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
 
 def statement(module: Module, node: ast.AST) -> ast.stmt:
     """The innermost statement that holds a node."""
-    while not isinstance(node, ast.stmt):
-        node = module.parents[node]
-    return node
+    return module.statement(node)
 
 
 def own_statements(scope: ast.AST) -> Iterator[ast.stmt]:
@@ -156,13 +145,6 @@ def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
         yield case.body
 
 
-@lru_cache(4096)
-def prefixes(name: str) -> tuple[str, ...]:
-    """``a.b.c``, ``a.b`` and ``a``."""
-    parts = name.split(".")
-    return tuple(".".join(parts[:count]) for count in range(len(parts), 0, -1))
-
-
 def reaching(world: World, name: str, node: ast.AST, frame: Frame) -> Binding | None:
     """The definition of a dotted name, or of what it hangs on, that reaches a node inside the scope of its frame."""
     wanted = prefixes(name)
@@ -178,15 +160,21 @@ def reaching(world: World, name: str, node: ast.AST, frame: Frame) -> Binding | 
     return None
 
 
-def final(world: World, name: str, body: Sequence[ast.stmt], frame: Frame) -> Binding | None:
-    """The definition of a dotted name that stands when a block has run."""
-    return _last(world, prefixes(name), body, frame)
+def final(world: World, name: str, scope: ast.AST, frame: Frame) -> Binding | None:
+    """The definition of a dotted name that stands when a function, a class or a file has run."""
+    wanted = prefixes(name)
+    if isinstance(scope, Tree | ClassNode):
+        return _last_of(world, wanted, frame.module.places(scope, wanted), inside(scope), frame)
+    block = getattr(scope, "body", None)
+    return _last(world, wanted, block, frame) if isinstance(block, list) else None
 
 
 def _before(world: World, wanted: Sequence[str], node: ast.AST, parent: ast.AST, frame: Frame) -> Binding | None:
     """What is bound between the start of the parent and this child of it."""
     if not isinstance(node, ast.stmt | ast.ExceptHandler):
         return None
+    if isinstance(parent, Tree | ClassNode):
+        return _last_of(world, wanted, frame.module.places(parent, wanted, node), inside(parent), frame)
     field, place = _place(frame.module, node, parent)
     return _in_block(world, wanted, place, parent, field, frame) if field else None
 
@@ -233,7 +221,7 @@ def _around(world: World, wanted: Sequence[str], loop: ast.stmt, frame: Frame) -
         return found
     assert isinstance(loop, ast.For | ast.AsyncFor | ast.While), "what repeats is a loop"
     body = loop.body
-    if _index(frame.module, body).keys().isdisjoint(wanted) or _only_moved(frame.module, loop, wanted[0]):
+    if frame.module.index(body).keys().isdisjoint(wanted) or _only_moved(frame.module, loop, wanted[0]):
         return None
     if frame.turn is not None and frame.turn.loop is loop:
         before = _last(world, wanted, body, frame) if frame.turn.place else None
@@ -299,26 +287,20 @@ def _last_before(
     world: World, wanted: Sequence[str], block: Sequence[ast.AST], end: int, frame: Frame
 ) -> Binding | None:
     """The last definition among the first statements of a block, ``end`` in number."""
-    binding = _index(frame.module, block)
+    binding = frame.module.index(block)
     places = {place for name in wanted if name in binding for place in binding[name] if place < end}
-    for place in sorted(places, reverse=True) if len(places) > 1 else places:
+    return _last_of(world, wanted, sorted(places), block, frame)
+
+
+def _last_of(
+    world: World, wanted: Sequence[str], places: Sequence[int], block: Sequence[ast.AST], frame: Frame
+) -> Binding | None:
+    """The last definition among the statements of a block at these places, in their order."""
+    for place in reversed(places):
         found = _inside(world, wanted, block[place], frame)
         if found:
             return found
     return None
-
-
-def _index(module: Module, block: Sequence[ast.AST]) -> dict[str, list[int]]:
-    """The places in a block of the statements that bind each name. The block must be a list of the tree itself."""
-    known = module.by_node.get(("index", id(block)))
-    if isinstance(known, dict):
-        return known
-    found: dict[str, list[int]] = {}
-    for place, inner in enumerate(block):
-        for name in binds(module, inner):
-            found.setdefault(name, []).append(place)
-    module.by_node["index", id(block)] = found
-    return found
 
 
 def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) -> Binding | None:
@@ -341,7 +323,7 @@ def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) ->
 
 def _held(wanted: Sequence[str], node: ast.stmt, frame: Frame) -> Binding | None:
     """A name that ``:=`` binds in the head of a statement."""
-    return _named(wanted, frozenset(name for name, holder in walrus(frame.module) if holder is node), node)
+    return _named(wanted, frozenset(frame.module.in_head.get(node, ())), node)
 
 
 def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame) -> Binding | None:
@@ -351,10 +333,10 @@ def _after_try(world: World, wanted: Sequence[str], node: ast.Try, frame: Frame)
     handlers = [
         handler
         for handler in node.handlers
-        if not _index(frame.module, handler.body).keys().isdisjoint(wanted) and not leaves(handler.body)
+        if not frame.module.index(handler.body).keys().isdisjoint(wanted) and not leaves(handler.body)
     ]
     straight = (node.orelse, node.body)
-    if all(_index(frame.module, block).keys().isdisjoint(wanted) for block in straight):
+    if all(frame.module.index(block).keys().isdisjoint(wanted) for block in straight):
         return _last(world, wanted, handlers[0].body, frame) if handlers else None
     handlers = [handler for handler in handlers if not (IMPORT_ERRORS & _caught(handler) and _gives_up(handler))]
     step = frame.step(node)
@@ -384,16 +366,6 @@ def _after_match(world: World, wanted: Sequence[str], node: ast.Match, frame: Fr
     if case is None:
         return None
     return _last(world, wanted, case.body, frame) or _named(wanted, captured(case), case)
-
-
-def captured(case: ast.match_case) -> frozenset[str]:
-    """The names that a pattern binds."""
-    names: set[str | None] = set()
-    for node in nodes_of(case.pattern):
-        match node:
-            case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.MatchMapping(rest=name):
-                names.add(name)
-    return frozenset(name for name in names if name)
 
 
 def matched(world: World, node: ast.Match, cases: Sequence[ast.match_case], frame: Frame) -> ast.match_case | None:

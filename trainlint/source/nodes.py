@@ -13,8 +13,10 @@ def children(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     fields = node.__dict__
     if "question" in fields:
-        # Its body is noted by whoever looks inside.
+        # What it holds is noted by whoever looks inside.
         fields["question"].note()
+        if "signature" in fields:
+            fields["signature"].note()
     for value in fields.values():
         if type(value) is list:
             found += [each for each in value if isinstance(each, ast.AST)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final
 from trainlint.source.nodes import nodes_of
+from trainlint.source.pieces import ClassNode
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.things import (
     Arguments,
@@ -81,16 +83,62 @@ def class_frame(world: World, cls: Class) -> Frame:
     return Frame(cls.module, cls.node, None, None, cls.outer, number)
 
 
-def methods(cls: Class) -> Mapping[str, FunctionDef]:
-    known = cls.module.kept.get(("methods", cls.node))
-    if isinstance(known, dict):
-        return known
-    found: dict[str, FunctionDef] = {}
-    cls.module.kept["methods", cls.node] = found
-    for node in _flat(cls.node.body):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_setter(node):
-            found[node.name] = node
-    return found
+class Methods(Mapping[str, FunctionDef]):
+    """The methods in the body of a class; who asks for one by its name has looked at no other."""
+
+    def __init__(self, module: Module, node: ast.ClassDef) -> None:
+        self._module, self._node = module, node
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A method by its name, or something else if there is none."""
+        found = self._found(name)
+        return default if found is None else found
+
+    def __getitem__(self, name: str) -> FunctionDef:
+        found = self._found(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._found(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _found(self, name: str) -> FunctionDef | None:
+        kept, key = self._module.kept, ("method", self._node, name)
+        if key not in kept:
+            named = [each for each in _functions(self._named(name)) if each.name == name and not _is_setter(each)]
+            kept[key] = named[-1] if named else None
+        return kept[key]  # type: ignore[return-value]
+
+    def _named(self, name: str) -> list[ast.stmt]:
+        """The statements of the class that bind a name."""
+        node = self._node
+        if not isinstance(node, ClassNode):
+            return node.body
+        return [node.inside[place] for place in self._module.places(node, (name,))]
+
+    def _all(self) -> dict[str, FunctionDef]:
+        kept, key = self._module.kept, ("methods", self._node)
+        if key not in kept:
+            kept[key] = {each.name: each for each in _functions(self._node.body) if not _is_setter(each)}
+        return kept[key]  # type: ignore[return-value]
+
+
+def methods(cls: Class) -> Methods:
+    known = cls.module.by_node.get(("methods", cls.node))
+    if not isinstance(known, Methods):
+        known = cls.module.by_node["methods", cls.node] = Methods(cls.module, cls.node)
+    return known
+
+
+def _functions(body: list[ast.stmt]) -> Iterator[FunctionDef]:
+    return (each for each in _flat(body) if isinstance(each, FunctionDef))
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -108,6 +156,17 @@ def marks(node: FunctionDef | ast.ClassDef) -> set[str]:
     """The last words of a definition's decorators."""
     calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in node.decorator_list)
     return {(dotted(mark) or "").rpartition(".")[2] for mark in calls}
+
+
+def class_methods(cls: Class) -> list[FunctionDef]:
+    """The methods in the body of a class that are class methods."""
+    module, found = cls.module, {}
+    for node in module.loads.get("classmethod", ()):
+        holder = module.parents.get(node)
+        function = module.parents.get(holder) if isinstance(holder, ast.Call) else holder
+        if isinstance(function, FunctionDef) and methods(cls).get(function.name) is function:
+            found[function] = "classmethod" in marks(function)
+    return sorted((each for each, is_one in found.items() if is_one), key=lambda each: each.lineno)
 
 
 def is_made_over(world: World, cls: Class) -> bool:
@@ -167,7 +226,7 @@ def class_attribute(world: World, cls: Class, name: str) -> Thing | None:
         if isinstance(each, External):
             continue
         frame = class_frame(world, each)
-        found = final(world, name, each.node.body, frame)
+        found = final(world, name, each.node, frame)
         if found and isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
             bound = cls if "classmethod" in marks(found.node) else None
             return Function(found.node, frame, bound, each)
@@ -194,7 +253,7 @@ def _counted(world: World, cls: Class, name: str) -> int:
     """``auto()`` is one more than the largest number before it."""
     number = 0
     frame = class_frame(world, cls)
-    for node in cls.node.body:
+    for node in cls.module.plain(cls.node):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
             continue
         value = world.integer(world.evaluate(node.value, frame))
@@ -207,7 +266,7 @@ def _counted(world: World, cls: Class, name: str) -> int:
 
 def members(cls: Class) -> list[str]:
     """The names of an enum's members and of their aliases, in order."""
-    names = (node.targets[0] for node in cls.node.body if isinstance(node, ast.Assign))
+    names = (node.targets[0] for node in cls.module.plain(cls.node) if isinstance(node, ast.Assign))
     return [name.id for name in names if isinstance(name, ast.Name) and not name.id.startswith("_")]
 
 
@@ -231,7 +290,7 @@ def fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
 def _fields(world: World, cls: Class) -> dict[str, tuple[ast.AnnAssign, Class]]:
     found: dict[str, tuple[ast.AnnAssign, Class]] = {}
     for each in reversed([each for each in lineage(world, cls) if isinstance(each, Class)]):
-        for node in each.node.body:
+        for node in each.module.plain(each.node):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not _is_class_variable(node):
                 found[node.target.id] = (node, each)
     return found
@@ -462,7 +521,7 @@ def left(world: World, built: Built, name: str, owner: Class, frame: Frame) -> T
     """What a method leaves in an attribute: by its own last write, or by a method that it calls after it."""
     function = function_of(frame)
     path = f"{function.args.args[0].arg if function.args.args else 'self'}.{name}"
-    found = final(world, path, function.body, frame)
+    found = final(world, path, function, frame)
     found = found if found and found.name == path else None
     row = getattr(found.node, "lineno", 0) if found else 0
     writing = _writing(world, built.what, name) if isinstance(built.what, Class) else frozenset[str]()
@@ -508,24 +567,22 @@ def _writers(cls: Class, name: str) -> tuple[FunctionDef, ...]:
     """The methods in the body of a class that write an attribute of the object."""
     known = cls.module.kept.get(("writers", cls.node, name))
     if not isinstance(known, tuple):
-        own = methods(cls)
         found = {
-            around
-            for receiver in {_first(node) for node in own.values()}
-            for node in cls.module.binding.get(f"{receiver}.{name}", ())
-            if (around := _method_around(cls, node)) and _first(around) == receiver
+            around: None
+            for node in cls.module.setting.get(name, ())
+            if (around := _method_around(cls, node)) and f"{_first(around)}.{name}" in bound(node)
         }
-        known = cls.module.kept["writers", cls.node, name] = tuple(node for node in own.values() if node in found)
+        known = tuple(sorted(found, key=lambda each: each.lineno))
+        cls.module.kept["writers", cls.node, name] = known
     return known
 
 
 def _calling(cls: Class, name: str) -> Iterator[str]:
     """The methods in the body of a class that call a method of the object by its name."""
-    for receiver in {_first(node) for node in methods(cls).values()}:
-        for call in cls.module.calling.get(f"{receiver}.{name}", ()):
-            around = _method_around(cls, call)
-            if around is not None and _first(around) == receiver:
-                yield around.name
+    for call in cls.module.invoking.get(name, ()):
+        around = _method_around(cls, call)
+        if around is not None and dotted(call.func) == f"{_first(around)}.{name}":
+            yield around.name
 
 
 def _called(call: ast.Call) -> str:
@@ -570,7 +627,7 @@ def _written_elsewhere(world: World, built: Built, name: str) -> Iterator[tuple[
                 continue
             path = f"{_first(node)}.{name}"
             frame = entered(world, node, owner, built, None, node)
-            found = final(world, path, node.body, frame)
+            found = final(world, path, node, frame)
             if found and found.name == path and isinstance(found.node, ast.stmt):
                 step = frame.step(found.node)
                 yield node.name, step, labelled(world.bound_value(found, path, frame), owner, name)
@@ -594,7 +651,7 @@ def _written_after(world: World, built: Built, name: str) -> Thing | None:
     if variable is None or path not in module.stored:
         return None
     scope = module.scope(built.node)
-    found = final(world, path, scope.body, built.frame) if not isinstance(scope, ast.Lambda) else None
+    found = final(world, path, scope, built.frame)
     return world.bound_value(found, path, built.frame) if found and found.name == path else None
 
 
@@ -611,7 +668,7 @@ def _is_used_before(world: World, built: Built, name: str) -> bool:
     scope = module.scope(built.node)
     if isinstance(scope, ast.Lambda):
         return False
-    found = final(world, f"{variable}.{name}", scope.body, built.frame)
+    found = final(world, f"{variable}.{name}", scope, built.frame)
     first, last = getattr(built.node, "lineno", 0), getattr(found.node, "lineno", 0) if found else 0
     uses = (
         node for node in module.loads.get(variable, ()) if first < node.lineno < last and module.scope(node) is scope

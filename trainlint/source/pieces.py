@@ -1,8 +1,10 @@
 """What is read of a file, noted piece by piece, so that an edit takes along only what looked at what was edited.
 
-A file is its head and the bodies of its functions and methods: the head is everything else, their signatures too.
-Whoever opens a body notes it, however he came to the function; what a table says of a word is noted with the word.
-Blank lines and comments between pieces belong to none, and where a piece stands counts only for who asks for its rows.
+A function or method is its signature and its body; a class is its head and its statements; every other statement of a
+file or a class is a piece by itself. Whoever looks at a signature, a head or a body notes it, however he came there,
+and so does who looks which statements there are, all of them or those that bind a name. What a table says of a word is
+noted with the word. A plain statement is named for what it says: whoever noted its name noted all of it. Blank lines
+and comments between pieces belong to none, and where a piece stands counts only for who asks for its rows.
 """
 
 from __future__ import annotations
@@ -17,7 +19,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from trainlint.source.journal import ALL, BODY, ROWS, SAYS, TEXT, Journal, Kind, Query
+from trainlint.source.journal import (
+    ALL,
+    BODY,
+    HEAD,
+    LAST,
+    MEMBERS,
+    PLAIN,
+    ROWS,
+    SAYS,
+    TEXT,
+    Journal,
+    Kind,
+    Query,
+)
 from trainlint.source.text import column
 
 T = TypeVar("T", bound=Collection[Any])
@@ -54,15 +69,31 @@ class Question:
         journal.used(self._number)
 
 
+def _behind(question: str, name: str) -> property:
+    """A field of a node that notes whoever reads it."""
+
+    def read(node: ast.AST) -> Any:
+        fields = node.__dict__
+        fields[question].note()
+        return fields[hidden(name)]
+
+    return property(read)
+
+
+def hidden(name: str) -> str:
+    """Where a field is kept that stands behind a question."""
+    return "inside" if name == "body" else f"own_{name}"
+
+
 class Function(ast.FunctionDef):
-    """A function whose body is noted by whoever looks into it."""
+    """A function whose signature and whose body are noted by whoever looks at them."""
 
-    @property
-    def body(self) -> list[ast.stmt]:  # type: ignore[override]
-        self.question.note()
-        return self.inside
-
+    body = _behind("question", "body")
+    args = _behind("signature", "args")
+    decorator_list = _behind("signature", "decorator_list")
+    returns = _behind("signature", "returns")
     question: Question
+    signature: Question
     inside: list[ast.stmt]
 
 
@@ -70,16 +101,67 @@ class AsyncFunction(ast.AsyncFunctionDef):
     """The same for ``async def``."""
 
     body = Function.body
+    args = Function.args
+    decorator_list = Function.decorator_list
+    returns = Function.returns
     question: Question
+    signature: Question
     inside: list[ast.stmt]
 
 
-Tracked = Function | AsyncFunction
+class ClassNode(ast.ClassDef):
+    """A class: its head is noted by whoever looks at it, and so is which statements its body has."""
+
+    body = _behind("question", "body")
+    bases = _behind("signature", "bases")
+    keywords = _behind("signature", "keywords")
+    decorator_list = _behind("signature", "decorator_list")
+    question: Question
+    signature: Question
+    inside: list[ast.stmt]
+    own_bases: list[ast.expr]
+    holder: Holder
+
+
+class Tree(ast.Module):
+    """A file: whoever looks which statements it has is noted."""
+
+    body = _behind("question", "body")
+    question: Question
+    inside: list[ast.stmt]
+    holder: Holder
+
+
+Tracked = Function | AsyncFunction | ClassNode | Tree
+BEHIND = {
+    kind: frozenset(name for name in kind._fields if isinstance(vars(kind).get(name), property))
+    for kind in (Function, AsyncFunction, ClassNode)
+}
+"""The fields of a node that stand behind a question."""
+
+
+@dataclass(frozen=True, eq=False)
+class Holder:
+    """A file or a class: its name, nothing for the file, its statements, and the name of the piece of each."""
+
+    name: str
+    statements: list[ast.stmt]
+    pieces: tuple[str, ...]
+
+    def place(self, statement: ast.AST) -> int:
+        """Where one of its statements stands."""
+        return next(place for place, each in enumerate(self.statements) if each is statement)
+
+    @property
+    def plain(self) -> list[ast.stmt]:
+        """The statements that define no function and no class, not noted."""
+        pairs = zip(self.statements, self.pieces, strict=True)
+        return [each for each, piece in pairs if is_plain(piece)]
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A body, by its name, or a part of the head, without one: where it starts and ends, rows from 1, bytes from 0."""
+    """A piece by its name: where it starts and ends, rows from 1, bytes from 0."""
 
     name: str
     start: tuple[int, int]
@@ -94,6 +176,7 @@ class Pieces:
     rows: Sequence[str]
     stretches: list[Stretch] = field(default_factory=list)
     reader: Reader | None = None
+    holders: dict[str, Holder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._questions: dict[tuple[str, str], Question] = {}
@@ -113,15 +196,17 @@ class Pieces:
             self.question(what, word).note()
 
     def name(self, node: ast.expr | ast.stmt) -> str:
-        """The name of the body that a node stands in, nothing if that is none."""
+        """The name of the piece that a node stands in, nothing if that is none."""
         place = bisect_right(self._starts, (node.lineno, node.col_offset)) - 1
         return self.stretches[place].name if place >= 0 else ""
 
     def note_around(self, node: ast.expr | ast.stmt) -> None:
-        """What a node stands in is read."""
+        """What a node stands in is read; of code that runs when the file does, what stands around it too."""
         name = self.name(node) if self.reader is not None else ""
         if name:
             self.question(BODY, name).note()
+        if is_plain(name):
+            self.question(MEMBERS, name.rpartition("=")[0].removesuffix(".")).note()
 
     @property
     def layout(self) -> Layout:
@@ -130,66 +215,136 @@ class Pieces:
         return tuple((each.name, each.start[0], each.end[0], end) for each, end in ends)
 
     def answer(self, what: str, word: str) -> tuple[str, ...]:
-        """What tells the head, a body, the text or the rows from any other."""
-        if what == ROWS:
-            return (_digest(repr(self.layout)),)
+        """What tells a piece, the text or the rows from any other."""
+        if what == HEAD:
+            return ("",)
         if what == SAYS:
             flags, _, pattern = word.partition(" ")
             return ("",) if re.search(pattern, "\n".join(self.rows), int(flags)) else ()
+        text = self._told(what, word)
+        return () if text is None else (_digest(text),)
+
+    def _told(self, what: str, word: str) -> str | None:
+        """A text that tells the answer to a question from any other; None where there is no such piece."""
+        if what == ROWS:
+            return repr(self.layout)
         if what == TEXT:
-            return (_digest("\n".join(self.rows)),)
-        wanted = (each for each in self.stretches if what == ALL or each.name == word)
-        return (_digest("\0".join(self._text(each) for each in wanted)),)
+            return "\n".join(self.rows)
+        if what == ALL:
+            return "\0".join(map(self._text, self.stretches))
+        if what == BODY:
+            return self._text(self._by_name[word]) if word in self._by_name else None
+        holder = self.holders.get(word)
+        pieces = holder.pieces if holder else ()
+        chosen = {MEMBERS: pieces, PLAIN: tuple(filter(is_plain, pieces)), LAST: pieces[-1:]}[what]
+        return "\0".join(chosen) if holder else None
+
+    @cached_property
+    def _by_name(self) -> dict[str, Stretch]:
+        return {each.name: each for each in self.stretches}
 
     def _text(self, stretch: Stretch) -> str:
-        """A piece with the column in which it starts."""
-        (first, start), (last, end) = stretch.start, stretch.end
-        lines = list(self.rows[first - 1 : last])
-        lines[-1] = lines[-1].encode(errors="replace")[:end].decode(errors="replace")
-        lines[0] = lines[0].encode(errors="replace")[start:].decode(errors="replace")
-        return f"{start} " + "\n".join(lines)
+        return _between(self.rows, stretch.start, stretch.end)
+
+
+def _between(rows: Sequence[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """What stands there, with the columns in which it starts, in bytes and in characters."""
+    (first, offset), (last, stop) = start, end
+    lines = list(rows[first - 1 : last])
+    lines[-1] = lines[-1].encode(errors="replace")[:stop].decode(errors="replace")
+    before = len(lines[0])
+    lines[0] = lines[0].encode(errors="replace")[offset:].decode(errors="replace")
+    return f"{offset} {before - len(lines[0])} " + "\n".join(lines)
+
+
+def is_plain(name: str) -> bool:
+    """Whether a piece is a statement that defines no function and no class."""
+    return "=" in name
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
 
 
-def divided(path: str, tree: ast.Module, rows: Sequence[str], reader: Reader) -> Pieces:
-    """The pieces of a file; in its tree a function with a piece of its own becomes one that notes who looks inside."""
-    names: dict[str, int] = {}
-    waiting: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
-    tracked: list[tuple[str, Tracked]] = []
-    stretches: list[Stretch] = []
-    while waiting:
-        around, block = waiting.pop()
+def divided(path: str, tree: ast.Module, rows: Sequence[str], reader: Reader) -> tuple[Tree, Pieces]:
+    """A file in pieces: what can be looked into notes who does. The tree that is given is used up."""
+    pieces = Pieces(path, rows, [], reader)
+    division = _Division(pieces)
+    division.hold("", tree.body)
+    found = Pieces(path, rows, sorted(division.stretches, key=lambda each: each.start), reader, pieces.holders)
+    return whole(tree.body, pieces.holders[""].pieces, found), found
+
+
+class _Division:
+    """A file that is being divided, its classes from outside in."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self.stretches: list[Stretch] = []
+        self._pieces = pieces
+        self._names: dict[str, int] = {}
+
+    def hold(self, name: str, block: list[ast.stmt]) -> Holder:
+        """The statements of the file or of a class, in their pieces."""
+        around = f"{name}." if name else ""
+        names = []
         for place, node in enumerate(block):
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    name = f"{around}{node.name}"
-                    names[name] = names.get(name, 0) + 1
-                    name = name if names[name] == 1 else f"{name}#{names[name]}"
-                    start, inside = _start(node), _start(node.body[0])
-                    stretches += [Stretch("", start, _before(inside, start, rows)), Stretch(name, inside, _end(node))]
-                    block[place] = tracking = _tracked(node)
-                    tracked.append((name, tracking))
-                case ast.ClassDef():
-                    start = _start(node)
-                    stretches.append(Stretch("", start, _before(_start(node.body[0]), start, rows)))
-                    waiting.append((f"{around}{node.name}.", node.body))
-                case _:
-                    stretches.append(Stretch("", _start(node), _end(node)))
-    stretches.sort(key=lambda each: each.start)
-    pieces = Pieces(path, rows, stretches, reader)
-    for name, function in tracked:
-        function.question = pieces.question(BODY, name)
-    return pieces
+            piece = self._numbered(f"{around}{self._name(node)}")
+            names.append(piece)
+            block[place] = self._piece(piece, node)
+        holder = self._pieces.holders[name] = Holder(name, block, tuple(names))
+        return holder
+
+    def _name(self, node: ast.stmt) -> str:
+        """What a statement is called where it stands: a plain one by what it says."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return f"{node.name}{ENDS[type(node)]}"
+        return f"={_digest(_between(self._pieces.rows, _start(node), _end(node)))[:DIGITS]}"
+
+    def _numbered(self, name: str) -> str:
+        """A name that no other piece has."""
+        count = self._names[name] = self._names.get(name, 0) + 1
+        return name if count == 1 else f"{name}#{count}"
+
+    def _piece(self, name: str, node: ast.stmt) -> ast.stmt:
+        """A statement with a piece of its own, or with two of them."""
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            self.stretches.append(Stretch(name, _start(node), _end(node)))
+            return node
+        start, inner = _start(node), _start(node.body[0])
+        head = Stretch(f"{name}()", start, _before(inner, start, self._pieces.rows))
+        self.stretches.append(head)
+        signature = self._pieces.question(BODY, head.name)
+        if not isinstance(node, ast.ClassDef):
+            self.stretches.append(Stretch(name, inner, _end(node)))
+            kind: type[Function | AsyncFunction] = Function if isinstance(node, ast.FunctionDef) else AsyncFunction
+            return _tracked(kind, node, signature=signature, question=self._pieces.question(BODY, name))
+        holder = self.hold(name, node.body)
+        question = self._pieces.question(MEMBERS, name)
+        return _tracked(ClassNode, node, signature=signature, question=question, holder=holder)
 
 
-def _tracked(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Tracked:
-    """The same function, its body behind a door."""
-    kind: type[Tracked] = Function if isinstance(node, ast.FunctionDef) else AsyncFunction
-    made = kind.__new__(kind)
-    made.__dict__.update(("inside" if name == "body" else name, value) for name, value in node.__dict__.items())
+def whole(statements: list[ast.stmt], names: Sequence[str], pieces: Pieces) -> Tree:
+    """A file of these statements, whose pieces have these names."""
+    tree = Tree.__new__(Tree)
+    tree.__dict__.update(inside=statements, type_ignores=[], question=pieces.question(MEMBERS, ""))
+    tree.holder = pieces.holders[""] = Holder("", statements, tuple(names))
+    return tree
+
+
+ENDS = {ast.FunctionDef: "", ast.AsyncFunctionDef: "*", ast.ClassDef: ":"}
+"""What tells the names of things that are defined from each other."""
+
+DIGITS = 16
+"""Of what a statement says, so many tell it from all others of its file."""
+
+
+def _tracked(
+    kind: type[Function | AsyncFunction | ClassNode], node: ast.stmt, **more: Question | Holder
+) -> Function | AsyncFunction | ClassNode:
+    """The same node, what it holds behind doors."""
+    made, behind = kind.__new__(kind), BEHIND[kind]
+    made.__dict__.update((hidden(each) if each in behind else each, value) for each, value in node.__dict__.items())
+    made.__dict__.update(more)
     return made
 
 
@@ -214,9 +369,14 @@ def _end(node: ast.stmt) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or 0
 
 
-def inside(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.stmt]:
-    """The body of a function or class, not noted: for who stands in it."""
-    return node.inside if isinstance(node, Function | AsyncFunction) else node.body
+def inside(node: ast.AST) -> list[ast.stmt]:
+    """The body of a function, class or file, not noted: for who stands in it."""
+    return node.inside if isinstance(node, Tracked) else node.body  # type: ignore[attr-defined]
+
+
+def bases(node: ast.ClassDef) -> list[ast.expr]:
+    """The bases of a class, not noted."""
+    return node.own_bases if isinstance(node, ClassNode) else node.bases
 
 
 # The tables of a module
@@ -263,6 +423,16 @@ class Values(Table[Mapping[str, V]], Mapping[str, V]):
         self._asked(name).note()
         return name in self._table
 
+    def items(self) -> ItemsView[str, V]:
+        """All names with what is said of them: one note stands for them."""
+        self._asked_all()
+        return self._table.items()
+
+    def values(self) -> ValuesView[V]:
+        """What is said of all names."""
+        self._asked_all()
+        return self._table.values()
+
     def answer(self, spelled: str) -> tuple[str, ...]:
         if not spelled:
             return tuple(f"{name} {_said(value)}" for name, value in self._table.items())
@@ -289,7 +459,8 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
         known = self._known.get(word)
         if known is None:
             names = dict.fromkeys(self._names(word))
-            bodies = [self._pieces.question(BODY, name) for name in names if name]
+            # A statement is named for what it says.
+            bodies = [self._pieces.question(BODY, name) for name in names if name and not is_plain(name)]
             known = self._known[word] = self._asked(word), *bodies
         for each in known:
             each.note()
@@ -312,7 +483,10 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
         return self._table.values()
 
     def _names(self, word: Any) -> list[str]:
-        return [self._pieces.name(node) for node in self._table.get(word, ())]  # type: ignore[arg-type]
+        return [self._pieces.name(self._node(each)) for each in self._table.get(word, ())]
+
+    def _node(self, value: V) -> ast.expr | ast.stmt:
+        return value  # type: ignore[return-value]
 
     def answer(self, spelled: str) -> tuple[str, ...]:
         """The pieces that the nodes of a word stand in."""
@@ -324,6 +498,13 @@ class Nodes(Table[Mapping[Any, Sequence[V]]], Mapping[Any, Sequence[V]]):
     def _spelling(self) -> dict[str, object]:
         """The words by how they are spelled in a query."""
         return {_spelled(word): word for word in self._table}
+
+
+class Pairs(Nodes[tuple[ast.expr, ast.stmt]]):
+    """Nodes with their statements."""
+
+    def _node(self, value: tuple[ast.expr, ast.stmt]) -> ast.expr | ast.stmt:
+        return value[0]
 
 
 class Names(Table[frozenset[str]], Set[str]):

@@ -22,15 +22,7 @@ def reach(world: World, modules: Iterable[Module]) -> Iterator[Module]:
         if isinstance(module, Module):
             found.add(path)
             yield module
-            waiting += _imported(world, module)
-
-
-def _imported(world: World, module: Module) -> Iterator[str]:
-    names = {*module.imports.values(), *(star for star, _ in module.stars)}
-    for name in sorted({each for full in names for each in (full, full.rpartition(".")[0]) if each}):
-        path = world.workspace.locate(name, module)
-        if path is not None:
-            yield path
+            waiting += world.workspace.reached(module)
 
 
 def leads(world: World, module: Module, path: str) -> bool:

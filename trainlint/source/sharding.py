@@ -7,7 +7,7 @@ format of the policy, unless that says otherwise.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge.formats import POLICIES, SHARDERS
@@ -15,6 +15,7 @@ from trainlint.record import thing
 from trainlint.source import builtin, callers, formats
 from trainlint.source.binding import argument, arguments
 from trainlint.source.callers import Caller
+from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Built, Constant, Entries, External, Frame, Opaque, Thing, Thunk
 from trainlint.source.world import Path, World
 from trainlint.value import Step, Unknown
@@ -62,7 +63,7 @@ def _calls(world: World, near: str) -> tuple[Caller, ...]:
             for word in (*WORDS, "deepspeed")
             for module in world.workspace.mentions(word, near)
             if not module.is_test
-            for name in {word if word != "deepspeed" else "initialize", *_aliases(module.imports, word)}
+            for name in {word if word != "deepspeed" else "initialize", *_aliases(module, word)}
             for node in module.loads.get(name, ())
             if isinstance(parent := module.parents.get(node), ast.Call) and parent.func is node
         ]
@@ -70,9 +71,11 @@ def _calls(world: World, near: str) -> tuple[Caller, ...]:
     return known
 
 
-def _aliases(imports: Mapping[str, str], word: str) -> Iterator[str]:
+def _aliases(module: Module, word: str) -> Iterator[str]:
     """The names under which a file imports something."""
-    return (name for name, full in imports.items() if full.rpartition(".")[2] == word)
+    if module.imports.get(word, "").rpartition(".")[2] == word:
+        yield word
+    yield from module.aliases.get(word, ())
 
 
 def _is_about(world: World, sharding: Sharding, model: Thing) -> bool:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
-from trainlint.source.journal import ALL, ROWS, SAYS, TEXT
+from trainlint.source.journal import ALL, BEFORE, BINDS, LAST, MEMBERS, PLAIN, ROWS, SAYS, TEXT
+from trainlint.source.nodes import nodes_of
 from trainlint.source.pieces import (
     AsyncFunction,
+    ClassNode,
     Function,
+    Holder,
     Kept,
     Names,
     Nodes,
+    Pairs,
     Pieces,
     Reader,
     Table,
+    Tracked,
+    Tree,
     Values,
+    bases,
     divided,
+    hidden,
     inside,
 )
 from trainlint.source.text import Fault, is_test
@@ -88,7 +96,7 @@ class Module:
     @cached_property
     def definitions(self) -> Mapping[str, Sequence[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
         """The functions and classes by name."""
-        return self._nodes("definitions", self.survey.definitions, is_one=True)
+        return self._nodes("definitions", self.survey.definitions)
 
     @cached_property
     def derived(self) -> Mapping[str, Sequence[ast.ClassDef]]:
@@ -107,8 +115,28 @@ class Module:
 
     @cached_property
     def _few(self) -> Mapping[str, Sequence[ast.AST]]:
-        few: dict[str, Sequence[ast.AST]] = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
+        survey = self.survey
+        few: dict[str, Sequence[ast.AST]] = {
+            "walrus": survey.walrus, "comprehensions": survey.comprehensions, "loops": survey.loops,
+            "compares": survey.compares,
+        }  # fmt: skip
         return self._nodes("few", few)
+
+    @property
+    def loops(self) -> Sequence[ast.For | ast.While]:
+        """All loops, in their order."""
+        return self._few["loops"]  # type: ignore[return-value]
+
+    @property
+    def compares(self) -> Sequence[ast.Compare]:
+        """All comparisons, in their order."""
+        return self._few["compares"]  # type: ignore[return-value]
+
+    @property
+    def nodes(self) -> Iterable[ast.AST]:
+        """All nodes, in their order."""
+        self.pieces.note(ALL)
+        return self.survey.parents
 
     @property
     def walrus(self) -> Sequence[ast.NamedExpr]:
@@ -123,7 +151,16 @@ class Module:
     @cached_property
     def imports(self) -> Mapping[str, str]:
         """What each imported name stands for."""
-        return self._values("imports", self.survey.imports, is_one=True)
+        return self._values("imports", self.survey.imports)
+
+    @cached_property
+    def imported(self) -> Mapping[str, Sequence[str]]:
+        """What is imported, in full, by its last word."""
+        found: dict[str, tuple[str, ...]] = {}
+        for full in self.survey.imports.values():
+            word = full.rpartition(".")[2]
+            found[word] = (*found.get(word, ()), full)
+        return self._values("imported", found)
 
     @cached_property
     def renamed(self) -> Mapping[str, str]:
@@ -146,9 +183,46 @@ class Module:
         return self._nodes("binding", self.survey.binding)
 
     @cached_property
+    def setting(self) -> Mapping[str, Sequence[ast.stmt]]:
+        """The statements that bind an attribute of what has a name, by the attribute: ``self.width = 3``."""
+        found: dict[str, list[ast.stmt]] = {}
+        for path, nodes in self.survey.binding.items():
+            first, _, name = path.partition(".")
+            if first and name.isidentifier():
+                found.setdefault(name, []).extend(nodes)
+        return self._nodes("setting", found)
+
+    @cached_property
+    def invoking(self) -> Mapping[str, Sequence[ast.Call]]:
+        """The calls of methods of what has a name, by the method."""
+        found: dict[str, list[ast.Call]] = {}
+        for path, nodes in self.survey.calling.items():
+            found.setdefault(path.partition(".")[2], []).extend(nodes)
+        return self._nodes("invoking", found)
+
+    @cached_property
     def filled(self) -> Mapping[str, Sequence[ast.Subscript]]:
         """The entries that something is stored in, by the last word of the container."""
         return self._nodes("filled", self.survey.filled)
+
+    @cached_property
+    def attribute_writes(self) -> Mapping[str, Sequence[tuple[ast.expr, ast.stmt]]]:
+        """The objects whose attributes something writes, by the attribute, each with the statement that does it."""
+        found: dict[str, list[tuple[ast.expr, ast.stmt]]] = {}
+        for node in self.survey.writing:
+            for name, target in attributes_written(node):
+                found.setdefault(name, []).append((target, self.statement(node)))
+        return Pairs("attribute writes", found, self.pieces) if self.pieces.reader else found
+
+    @cached_property
+    def container_writes(self) -> Mapping[str, Sequence[ast.expr | ast.stmt]]:
+        """The nodes that may write into a container, by the last word of that."""
+        found: dict[str, list[ast.expr | ast.stmt]] = {}
+        for node in self.survey.writing:
+            container = container_written(node)
+            if container is not None:
+                found.setdefault(last(container), []).append(node)
+        return self._nodes("container writes", found)
 
     @cached_property
     def rebound(self) -> Set[str]:
@@ -157,7 +231,8 @@ class Module:
 
     @property
     def stars(self) -> Sequence[tuple[str, int]]:
-        """The modules that are imported whole, each with its line."""
+        """The modules that are imported whole, each with its line; where there are any, all statements are read."""
+        self.pieces.note("stars")
         return self.survey.stars
 
     @property
@@ -208,14 +283,21 @@ class Module:
         tables: dict[str, Mapping[Any, Any] | Set[str]] = {
             "loads": self.loads, "keys": self.keys, "definitions": self.definitions, "few": self._few,
             "derived": self.derived, "passing": self.passing, "calling": self.calling, "binding": self.binding,
-            "filled": self.filled,
-            "imports": self.imports, "renamed": self.renamed, "changed": self.changed, "aliases": self.aliases,
+            "filled": self.filled, "setting": self.setting, "invoking": self.invoking,
+            "attribute writes": self.attribute_writes, "container writes": self.container_writes,
+            "imports": self.imports, "imported": self.imported, "renamed": self.renamed, "aliases": self.aliases,
+            "changed": self.changed,
             "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
         }  # fmt: skip
-        if what == "among":
-            return tuple(sorted(self.among(word.split())))
-        if what == "like":
-            return tuple(self.like(word))
+        match what:
+            case "among":
+                return tuple(sorted(self.among(word.split())))
+            case "like":
+                return tuple(self.like(word))
+            case "stars":
+                return self.pieces.answer(MEMBERS, "") if self.survey.stars else ()
+            case "binds" | "before":
+                return self._binding(word, is_before=what == BEFORE)
         table = tables.get(what)
         return table.answer(word) if isinstance(table, Table) else self.pieces.answer(what, word)
 
@@ -231,10 +313,17 @@ class Module:
         return is_test(self.path)
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias | ast.arg | ast.excepthandler) -> Span:
+        self._note_end(node)
         end_row, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         column, end_column = self._column(node.lineno, node.col_offset), self._column(end_row, end)
         cell, row = self.place(node.lineno)
         return Span(self.path, row, column, row + end_row - node.lineno, end_column, cell)
+
+    def _note_end(self, node: ast.AST) -> None:
+        """Where a class ends says its last statement."""
+        while isinstance(node, ClassNode):
+            self.pieces.note(LAST, node.holder.name)
+            node = node.inside[-1]
 
     def word(self, node: ast.expr) -> Span | None:
         """Where the last word of a dotted name stands; None for a name alone, which an import explains."""
@@ -291,8 +380,92 @@ class Module:
                 found.setdefault(last, []).append(name)
         return self._values("aliases", found, is_one=True)
 
+    def binds(self, node: ast.AST) -> frozenset[str]:
+        """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not.
+
+        It is read from the statement alone, and not noted.
+        """
+        known = self.by_node.get(("binds", node))
+        if isinstance(known, frozenset):
+            return known
+        names: set[str] = set(bound(node)) if isinstance(node, ast.stmt) else set()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for name in BLOCKS:
+                for inner in getattr(node, name, ()):
+                    names |= self.binds(inner)
+        if isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        if isinstance(node, ast.match_case):
+            names |= captured(node)
+        names.update(self.in_head.get(node, ()))
+        found = self.by_node["binds", node] = frozenset(names)
+        return found
+
+    @cached_property
+    def in_head(self) -> Mapping[ast.AST, list[str]]:
+        """The names that ``:=`` binds, by the statement that holds each."""
+        found: dict[ast.AST, list[str]] = {}
+        for node in self.survey.walrus:
+            found.setdefault(self.statement(node), []).append(node.target.id)
+        return found
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds a node."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def index(self, block: Sequence[ast.AST]) -> dict[str, list[int]]:
+        """The places in a block of the statements that bind each name. The block must be a list of the tree itself."""
+        known = self.by_node.get(("index", id(block)))
+        if isinstance(known, dict):
+            return known
+        found: dict[str, list[int]] = {}
+        for place, inner in enumerate(block):
+            for name in self.binds(inner):
+                found.setdefault(name, []).append(place)
+        self.by_node["index", id(block)] = found
+        return found
+
+    def places(self, scope: ClassNode | Tree, names: Sequence[str], before: ast.AST | None = None) -> list[int]:
+        """The places among the statements of a scope, before one of them if that is given, that bind one of ``names``:
+        a dotted name first, then what it hangs on.
+        """
+        holder = scope.holder
+        end = len(holder.statements) if before is None else holder.place(before)
+        if before is None:
+            self.pieces.note(BINDS, f"{holder.name} {names[0]}")
+        else:
+            self.pieces.note(BEFORE, f"{holder.name} {holder.pieces[end]} {names[0]}")
+        return self._places(holder, names, end)
+
+    def _places(self, holder: Holder, names: Sequence[str], end: int) -> list[int]:
+        index = self.index(holder.statements)
+        return sorted({place for name in names if name in index for place in index[name] if place < end})
+
+    def _binding(self, word: str, *, is_before: bool) -> tuple[str, ...]:
+        """The pieces that bind a name, as ``places`` finds them."""
+        around, _, rest = word.partition(" ")
+        holder = self.pieces.holders.get(around)
+        if holder is None:
+            return ()
+        piece, _, name = rest.partition(" ") if is_before else ("", "", rest)
+        end = holder.pieces.index(piece) if piece in holder.pieces else len(holder.pieces)
+        return tuple(holder.pieces[place] for place in self._places(holder, prefixes(name), end))
+
+    def plain(self, node: ast.ClassDef) -> list[ast.stmt]:
+        """The statements of a class that define no function and no class."""
+        if not isinstance(node, ClassNode):
+            return [each for each in node.body if not isinstance(each, DEFINITIONS)]
+        self.pieces.note(PLAIN, node.holder.name)
+        return node.holder.plain
+
     def step(self, node: ast.expr | ast.stmt | ast.alias | ast.arg) -> Step:
         """What the code says at a node, on one line."""
+        if isinstance(node, Function | AsyncFunction | ClassNode):
+            node.signature.note()
+            if inside(node)[0].lineno == node.lineno:
+                self.pieces.note(TEXT)
         span, first, end = self.span(node), node.lineno, node.end_lineno or node.lineno
         last = first if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else end
         head = _head(node)
@@ -309,21 +482,38 @@ class Module:
         return Step(text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}...", span)
 
     def scope(self, node: ast.AST) -> Scope:
-        """The function, class or module whose body a node stands in; a function's own defaults stand outside it."""
+        """The function, class or module whose body a node stands in; a function's own defaults stand outside it.
+
+        Of code that runs when the file does, what stands around it is noted: whoever asks may compare rows.
+        """
+        scope, statement = self._standing(node)
+        if isinstance(scope, ClassNode | Tree) and not isinstance(statement, Tracked):
+            self.pieces.note_around(statement)  # type: ignore[arg-type]
+        return scope
+
+    def standing(self, node: ast.AST) -> Scope:
+        """The same for who does not look at what else stands there."""
+        return self._standing(node)[0]
+
+    def _standing(self, node: ast.AST) -> tuple[Scope, ast.AST]:
+        """The scope of a node, and the child of that which it stands in."""
         while True:
             child, node = node, self.parents.get(node, self.tree)
             if node is self.tree:
-                return self.tree
+                return self.tree, child
             match node:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if child in inside(node):
-                    return node
+                    return node, child
                 case ast.Lambda() if child is node.body:
-                    return node
+                    return node, child
 
     def _column(self, row: int, offset: int) -> int:
         line = self.pieces.rows[row - 1] if row <= len(self.pieces.rows) else ""
         return offset + 1 if line.isascii() else len(line.encode()[:offset].decode(errors="replace")) + 1
 
+
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 CHANGES = frozenset(
     {
@@ -332,6 +522,9 @@ CHANGES = frozenset(
     }
 )  # fmt: skip
 """Methods after which a container is no longer what was written down."""
+
+SETTERS = CHANGES | {"setattr"}
+"""Functions and methods that may write an attribute or into a container."""
 
 ANY_KEY = "any key"
 """Stands for every key of a container."""
@@ -351,6 +544,9 @@ class Survey:
     passing: dict[str, list[ast.Call]] = field(default_factory=dict)
     calling: dict[str, list[ast.Call]] = field(default_factory=dict)
     comprehensions: list[ast.DictComp] = field(default_factory=list)
+    loops: list[ast.For | ast.While] = field(default_factory=list)
+    compares: list[ast.Compare] = field(default_factory=list)
+    writing: list[ast.expr | ast.stmt] = field(default_factory=list)
     walrus: list[ast.NamedExpr] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -368,16 +564,17 @@ class Survey:
             ast.Call: self._call,
             ast.Subscript: self._subscript,
             **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, Function, AsyncFunction), self._definition),
-            ast.ClassDef: self._class,
+            **dict.fromkeys((ast.ClassDef, ClassNode), self._class),
             ast.DictComp: self.comprehensions.append,
             ast.NamedExpr: self.walrus.append,
             ast.Global: self._global,
             ast.Nonlocal: self._global,
             ast.Import: self._import,
             ast.ImportFrom: self._from,
-            **dict.fromkeys(
-                (ast.Assign, ast.AnnAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind
-            ),
+            **dict.fromkeys((ast.Assign, ast.AnnAssign, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete), self._bind),
+            ast.For: self._for,
+            ast.While: self.loops.append,
+            ast.Compare: self.compares.append,
             ast.AugAssign: self._augment,
             ast.Expr: self._express,
         }
@@ -389,13 +586,15 @@ class Survey:
     def _attribute(self, node: ast.Attribute) -> None:
         if type(node.ctx) is ast.Load:
             self.loads.setdefault(node.attr, []).append(node)
+        else:
+            self.writing.append(node)
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         self.definitions.setdefault(node.name, []).append(node)
 
     def _class(self, node: ast.ClassDef) -> None:
         self._definition(node)
-        for word in {last(base): None for base in node.bases}:
+        for word in {last(base): None for base in bases(node)}:
             self.derived.setdefault(word, []).append(node)
 
     def _global(self, node: ast.Global | ast.Nonlocal) -> None:
@@ -413,8 +612,13 @@ class Survey:
         if type(node.value) is ast.Call:
             self._bind(node)
 
+    def _for(self, node: ast.For) -> None:
+        self._bind(node)
+        self.loops.append(node)
+
     def _augment(self, node: ast.AugAssign) -> None:
         self._bind(node)
+        self.writing.append(node)
         self._change(node.target, ANY_KEY)
 
     def _call(self, node: ast.Call) -> None:
@@ -422,6 +626,8 @@ class Survey:
         for keyword in node.keywords:
             if keyword.arg:
                 self.passing.setdefault(keyword.arg, []).append(node)
+        if last(node.func) in SETTERS:
+            self.writing.append(node)
         if isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name):
                 self.calling.setdefault(f"{node.func.value.id}.{node.func.attr}", []).append(node)
@@ -435,6 +641,8 @@ class Survey:
             self.changed[word] = self.changed.get(word, frozenset()).union(outermost(container, keys)[1])
 
     def _subscript(self, node: ast.Subscript) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self.writing.append(node)
         if isinstance(node.ctx, ast.Store):
             self._change(node)
             self.filled.setdefault(last(node.value), []).append(node)
@@ -458,7 +666,7 @@ def summarize(
     name: str, key: str, path: str, tree: ast.Module, rows: tuple[str, ...], reader: Reader | None = None
 ) -> Module:
     """Everything about one file that its text alone tells; what is read of it is noted, if there is a reader."""
-    pieces = divided(path, tree, rows, reader) if reader else Pieces(path, rows)
+    tree, pieces = divided(path, tree, rows, reader) if reader else (tree, Pieces(path, rows))
     survey = Survey(name if path.endswith("__init__.py") else name.rpartition(".")[0])
     return Module(name, key, path, tree, walked(survey, tree), pieces)
 
@@ -496,8 +704,8 @@ def walked(survey: Survey, root: ast.AST) -> Survey:
 
 def _holding(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields of a kind of node in which others can hang that have a place of their own."""
-    inside = {"body": "inside"} if issubclass(kind, Function | AsyncFunction) else {}
-    return () if kind is ast.Constant else tuple(inside.get(name, name) for name in kind._fields if name not in _PLAIN)
+    fields = () if kind is ast.Constant else (name for name in kind._fields if name not in _PLAIN)
+    return tuple(hidden(name) if isinstance(vars(kind).get(name), property) else name for name in fields)
 
 
 def updated(call: ast.Call) -> dict[str, ast.expr]:
@@ -526,6 +734,45 @@ def written_keys(method: str, node: ast.Call) -> tuple[object, ...]:
         case "update", _:
             return (ANY_KEY,)
     return ()
+
+
+def attributes_written(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The attributes that a node writes, each with its object; ``ANY_KEY`` where which ones is open."""
+    match node:
+        case ast.Attribute(value=value, attr=name, ctx=ast.Store()):
+            yield name, value
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), _]):
+            yield name, target
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, _, _]):
+            yield ANY_KEY, target
+        case (
+            ast.Call(
+                func=ast.Attribute(value=target, attr="add_module" | "register_module"),
+                args=[ast.Constant(value=str(name)), _],
+            )
+            | ast.Subscript(
+                value=ast.Attribute(value=target, attr="_modules"), slice=ast.Constant(value=str(name)), ctx=ast.Store()
+            )
+        ):
+            yield name, target
+        case ast.Call(func=ast.Attribute(value=table, attr="update")) | ast.Subscript(value=table, ctx=ast.Store()):
+            match table:
+                case ast.Attribute(value=target, attr="__dict__") | ast.Call(func=ast.Name(id="vars"), args=[target]):
+                    yield ANY_KEY, target
+
+
+def container_written(node: ast.AST) -> ast.expr | None:
+    """The container that a node may write into, the outermost if one holds another."""
+    match node:
+        case ast.Subscript(ctx=ast.Store()):
+            return outermost(node, ())[0]
+        case ast.Subscript(value=value, ctx=ast.Del()):
+            return value
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in CHANGES:
+            return outermost(value, ())[0]
+        case ast.AugAssign(target=ast.Name() | ast.Attribute() as target):
+            return target
+    return None
 
 
 def outermost(container: ast.expr, keys: tuple[object, ...]) -> tuple[ast.expr, tuple[object, ...]]:
@@ -573,6 +820,23 @@ def absolute(package: str, level: int, name: str) -> str:
         return name
     parts = package.split(".") if package else []
     return ".".join([*parts[: len(parts) - (level - 1)], *([name] if name else [])])
+
+
+@lru_cache(4096)
+def prefixes(name: str) -> tuple[str, ...]:
+    """``a.b.c``, ``a.b`` and ``a``."""
+    parts = name.split(".")
+    return tuple(".".join(parts[:count]) for count in range(len(parts), 0, -1))
+
+
+def captured(case: ast.match_case) -> frozenset[str]:
+    """The names that a pattern binds."""
+    names: set[str | None] = set()
+    for node in nodes_of(case.pattern):
+        match node:
+            case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.MatchMapping(rest=name):
+                names.add(name)
+    return frozenset(name for name in names if name)
 
 
 def _plain(alias: ast.alias) -> tuple[str, str]:

@@ -188,6 +188,8 @@ class Workspace:
                     yield query
                 case Kind.WEB if is_moved or touches:
                     yield query
+                case Kind.IMPORTED | Kind.REACHED if is_moved or query.words[0] in texts:
+                    yield query
                 case Kind.CHANGING if touches or any(_holds_all(text, query.words) for text in either):
                     yield query
 
@@ -391,6 +393,10 @@ class Workspace:
                 return self._web(first)
             case Kind.CALLED:
                 return self._called(first)
+            case Kind.IMPORTED:
+                return self._leading(first)
+            case Kind.REACHED:
+                return self._reaching(first)
             case Kind.MATCHES:
                 return self._search.matching(first, second)
             case Kind.MATCHING | Kind.MATCHING_BOTH | Kind.EXPORTING:
@@ -474,6 +480,32 @@ class Workspace:
     def locate(self, name: str, importer: Module) -> str | None:
         """The path of a module, found without reading it."""
         return next(iter(self._asked(Query(Kind.FIND, (name, os.path.dirname(importer.path))))), None) if name else None
+
+    def imported(self, module: Module) -> Iterator[Module]:
+        """The modules of the project that a file imports by name, or parts of them, in the order of its imports."""
+        return self._modules_of(self._asked(Query(Kind.IMPORTED, (module.path, ""))))
+
+    def _leading(self, path: str) -> list[str]:
+        module = self._module(path)
+        imports = module.survey.imports.values() if isinstance(module, Module) else ()
+        names = dict.fromkeys(name for full in imports for name in (full, full.rpartition(".")[0]) if name)
+        return self._firsts(names, path)
+
+    def reached(self, module: Module) -> tuple[str, ...]:
+        """The files that a file imports, those that it imports whole too, in the order of their names."""
+        return self._asked(Query(Kind.REACHED, (module.path, "")))
+
+    def _reaching(self, path: str) -> list[str]:
+        module = self._module(path)
+        if not isinstance(module, Module):
+            return []
+        names = {*module.survey.imports.values(), *(star for star, _ in module.survey.stars)}
+        return self._firsts(sorted({each for full in names for each in (full, full.rpartition(".")[0]) if each}), path)
+
+    def _firsts(self, names: Iterable[str], path: str) -> list[str]:
+        """Where a file finds modules, each file once."""
+        places = (next(iter(self._places(name, os.path.dirname(path))), None) for name in names)
+        return list(dict.fromkeys(place for place in places if place is not None))
 
     def _web(self, path: str) -> tuple[str, ...]:
         """The file and all that ``from ... import *`` may bring into it, found by their bytes alone."""

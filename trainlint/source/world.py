@@ -548,7 +548,7 @@ class World(ABC):
 
     def open_frame(self, module: Module, node: ast.AST) -> Frame:
         """The frame in which a node of a module stands, nobody known to have called it."""
-        scope = module.scope(node)
+        scope = module.standing(node)
         if isinstance(scope, ast.Module):
             return self.module_frame(module)
         outer = self.open_frame(module, scope)

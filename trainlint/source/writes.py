@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from trainlint.source.nodes import nodes_of
@@ -13,9 +13,6 @@ from trainlint.source.world import Budget, Impossible, Path, World
 
 FEW_STEPS = 800
 """Expressions that may be looked at to find out whose attribute a statement writes."""
-
-WRITING = {ast.Attribute, ast.Subscript, ast.Call}
-"""What may write an attribute."""
 
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 Write = tuple[Module, ast.stmt]
@@ -121,53 +118,9 @@ def _outside(world: World, classes: tuple[Class, ...], name: str) -> Iterator[Wr
                 yield module, statement
 
 
-def attribute_writes(module: Module) -> Mapping[str, list[tuple[ast.expr, ast.stmt]]]:
+def attribute_writes(module: Module) -> Mapping[str, Sequence[tuple[ast.expr, ast.stmt]]]:
     """The objects whose attributes a file writes, by attribute, with the statement that does it."""
-    known = module.kept.get("attribute writes")
-    if not isinstance(known, dict):
-        known = _surveyed(module)
-        module.kept["attribute writes"] = known
-    return known
-
-
-def _surveyed(module: Module) -> dict[str, list[tuple[ast.expr, ast.stmt]]]:
-    found: dict[str, list[tuple[ast.expr, ast.stmt]]] = {}
-    for node in module.parents:
-        # Hardly any node writes an attribute, and to match each would take five times as long.
-        if type(node) in WRITING and (type(node) is ast.Call or type(node.ctx) is ast.Store):  # type: ignore[attr-defined]
-            for name, target in _written(node):
-                found.setdefault(name, []).append((target, _statement(module, node)))
-    return found
-
-
-def _written(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    match node:
-        case ast.Attribute(value=value, attr=name, ctx=ast.Store()):
-            yield name, value
-        case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), _]):
-            yield name, target
-        case ast.Call(func=ast.Name(id="setattr"), args=[target, _, _]):
-            yield ANY_KEY, target
-        case (
-            ast.Call(
-                func=ast.Attribute(value=target, attr="add_module" | "register_module"),
-                args=[ast.Constant(value=str(name)), _],
-            )
-            | ast.Subscript(
-                value=ast.Attribute(value=target, attr="_modules"), slice=ast.Constant(value=str(name)), ctx=ast.Store()
-            )
-        ):
-            yield name, target
-        case ast.Call(func=ast.Attribute(value=table, attr="update")) | ast.Subscript(value=table, ctx=ast.Store()):
-            match table:
-                case ast.Attribute(value=target, attr="__dict__") | ast.Call(func=ast.Name(id="vars"), args=[target]):
-                    yield ANY_KEY, target
-
-
-def _statement(module: Module, node: ast.AST) -> ast.stmt:
-    while not isinstance(node, ast.stmt):
-        node = module.parents[node]
-    return node
+    return module.attribute_writes
 
 
 def is_receiver(module: Module, target: ast.expr, statement: ast.stmt) -> bool:

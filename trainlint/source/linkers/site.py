@@ -115,8 +115,9 @@ def _spelled(module: Module) -> Set[str]:
     """Every name that a file reads, and those of what its imports gave another one."""
     known = module.kept.get("spelled names")
     if not isinstance(known, frozenset):
-        full = (module.imports[word].rpartition(".")[2] for word in module.imports.keys() & module.loads.keys())
-        known = module.kept["spelled names"] = frozenset((*module.loads, *full))
+        read = frozenset(module.loads)
+        full = (name.rpartition(".")[2] for word, name in module.imports.items() if word in read)
+        known = module.kept["spelled names"] = read.union(full)
     return known
 
 

@@ -234,7 +234,7 @@ def _named(world: World, name: str, model: ast.expr, frame: Frame) -> Iterator[t
     found, where = reaching(world, name, model, frame), frame
     if found is None and frame.function is not None and not _is_parameter(name, frame):
         where = world.module_frame(frame.module)
-        found = final(world, name, frame.module.tree.body, where)
+        found = final(world, name, frame.module.tree, where)
     if found is not None and isinstance(found.node, ast.Assign):
         yield found.node.value, where, found.node, where
         return

@@ -40,7 +40,7 @@ def _fillings(site: Site, container: ast.expr) -> Iterator[Filling]:
     """What a file puts into a container, the update itself aside."""
     module, name = site.module, dotted(container)
     own = statement(module, site.node)
-    for node in module.parents:
+    for node in module.nodes:
         match node:
             case ast.Assign(targets=[target], value=value) if node is not own and _is(module, target, name, site):
                 yield from _made(value)

@@ -15,8 +15,8 @@ from trainlint.knowledge import torch
 from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.linkers.copies.aliases import FunctionDef
-from trainlint.source.names import prefixes, statement
-from trainlint.source.summary import Module, bound, dotted, last
+from trainlint.source.names import statement
+from trainlint.source.summary import Module, bound, dotted, last, prefixes
 from trainlint.source.things import Function
 from trainlint.source.training import inside, trained
 from trainlint.source.world import World

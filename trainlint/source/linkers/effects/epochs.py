@@ -67,7 +67,7 @@ def _of_file(world: World, module: Module) -> Epochs | None:
 
 
 def _loops(world: World, module: Module) -> Iterator[Epochs]:
-    for loop in (node for node in module.parents if isinstance(node, LOOPS)):
+    for loop in module.loops:
         if not _counts_epochs(module, loop) or _is_one(world, module, loop):
             continue
         calls = [each for each in inside(loop) if isinstance(each, ast.Call)]

@@ -118,7 +118,7 @@ def _knows(cls: Class, attribute: str) -> bool:
         for each in ast.walk(cls.node)
     ) or any(
         isinstance(each, ast.AnnAssign | ast.Assign) and attribute in ast.unparse(each).partition("=")[0]
-        for each in cls.node.body
+        for each in cls.module.plain(cls.node)
     )  # fmt: skip
 
 

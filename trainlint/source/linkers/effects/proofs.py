@@ -143,8 +143,8 @@ def _home(world: World, node: ast.Name, frame: Frame) -> _Home | None:
             return _Home(None, each)
         each = _outer(world, each)
         if each is not None:
-            body = each.function.body if isinstance(each.function, FunctionDef) else each.module.tree.body
-            found = final(world, node.id, body, each)
+            scope = each.function if isinstance(each.function, FunctionDef) else each.module.tree
+            found = final(world, node.id, scope, each)
     return None
 
 

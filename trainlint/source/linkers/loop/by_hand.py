@@ -24,7 +24,7 @@ def changes_gradients(module: Module) -> bool:
 
 def _writes_into(module: Module) -> bool:
     names = _holders(module)
-    return any(_is_gradient(each, names) for node in module.parents for each in _written(node))
+    return any(_is_gradient(each, names) for node in module.nodes for each in _written(node))
 
 
 def _written(node: ast.AST) -> Iterator[ast.expr]:
@@ -59,7 +59,7 @@ def _holders(module: Module) -> frozenset[str]:
     if "grad" not in module.loads:
         return names
     for _ in range(2):
-        names |= {name for node in module.parents for name in _filled(node, names)}
+        names |= {name for node in module.nodes for name in _filled(node, names)}
     return names
 
 

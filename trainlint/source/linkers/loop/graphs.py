@@ -88,7 +88,7 @@ def _is_list(module: Module, keeper: ast.expr) -> bool:
     """Whether a file makes a list of what is appended to, or of what holds it: meters of libraries append numbers."""
     while isinstance(keeper, ast.Subscript):
         keeper = keeper.value
-    made = (each.value for each in module.parents if isinstance(each, ast.Assign) and any(
+    made = (each.value for each in module.nodes if isinstance(each, ast.Assign) and any(
         ast.unparse(part) == ast.unparse(keeper) for target in each.targets for part in _parts(target)
     ))  # fmt: skip
     return any(isinstance(inner, ast.List | ast.ListComp) or _is_call_of(inner, "list") for value in made

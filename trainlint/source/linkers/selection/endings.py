@@ -80,9 +80,5 @@ def around(world: World, modules: Iterable[Module]) -> Iterator[Module]:
     """These files, and those of the project that they import by name."""
     found: dict[Module, None] = dict.fromkeys(modules)
     for module in tuple(found):
-        for name in module.imports.values():
-            for home in (name, name.rpartition(".")[0]):
-                other = world.workspace.find(home, module) if home else None
-                if other is not None:
-                    found.setdefault(other)
+        found |= dict.fromkeys(world.workspace.imported(module))
     yield from found

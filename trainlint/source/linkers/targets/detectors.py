@@ -123,7 +123,7 @@ def _key(node: ast.AST) -> object:
 
 
 def _labels_of(world: World, module: Module) -> Iterator[Written]:
-    for node in module.parents:
+    for node in module.nodes:
         match node:
             case ast.Dict(keys=keys, values=values):
                 named = {

@@ -68,7 +68,7 @@ def _spare(world: World, layer: Layer, table: Table) -> tuple[Step, ...]:
 
 def _numbers(module: Module, table: str, widths: tuple[str, ...]) -> Iterator[ast.expr]:
     """The whole numbers of a file, the lengths of a table, and what is counted back from a width."""
-    for node in module.parents:
+    for node in module.nodes:
         match node:
             case ast.Constant(value=int()) if not isinstance(node.value, bool):
                 yield node
