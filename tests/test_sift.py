@@ -18,6 +18,8 @@ from trainlint.knowledge import effects as known_effects
 from trainlint.source import Project, observe, sites
 from trainlint.source.find import find
 from trainlint.source.linkers.targets.losses import SKIPS
+from trainlint.source.names import binds
+from trainlint.source.nodes import statements
 from trainlint.source.sift import relevant, spelling, words
 from trainlint.source.summary import summarize
 from trainlint.source.text import Fault, parse, rows
@@ -381,6 +383,21 @@ step (1), step  # calls
 (2)
 run(step
     , key=Layer); print(f"{Layer}{step=}")
+async  def \\
+  later (): ...
+(low), [high, *rest] = wide = 1, [2]; deep: int = 3; far  += 1
+import codec . near, codec.far.off as off, speech . sounds
+for turn in (): pass
+with open("a") as file, (open("b")) as (
+    other): pass
+try: pass
+except OSError as error: pass
+match far:
+    case {"a": taken, **left} if taken: pass
+    case [first, *others] | (first, others): pass
+    case Layer(far=inside): pass
+    case whole: pass
+if (found := far): del found
 """
 
 
@@ -389,7 +406,7 @@ def files_to_read() -> Iterator[bytes]:
     yield from (path.read_bytes() for path in sorted((Path(trainlint.__file__).parent / "source").glob("*.py")))
 
 
-@pytest.mark.parametrize("which", ["called", "handed on", "imported"])
+@pytest.mark.parametrize("which", ["called", "handed on", "imported", "bound"])
 def test_what_is_done_with_a_name_is_seen_in_the_bytes(which: str) -> None:
     for data in files_to_read():
         tree = parse(data, "some.py")
@@ -405,6 +422,9 @@ def test_what_is_done_with_a_name_is_seen_in_the_bytes(which: str) -> None:
             case "handed on":
                 names = {name for name, nodes in module.loads.items() if not (calls | matched).issuperset(nodes)}
                 missed = [name for name in names if not spelling.handed_on(name).search(data)]
+            case "bound":
+                names = {name for node in statements(tree) for name in binds(module, node) if name.isidentifier()}
+                missed = [name for name in names if not spelling.bound(name).search(data)]
             case _:
                 names = {full.rpartition(".")[2] for full in module.imports.values()}
                 missed = [name for name in names if not spelling.imported(name).search(data)]

@@ -13,6 +13,7 @@ from trainlint.source.binding import argument, arguments, declared, defaults, pa
 from trainlint.source.flow import applications
 from trainlint.source.gradients import trains
 from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
+from trainlint.source.nodes import nodes_of
 from trainlint.source.sift import spelling
 from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import FunctionNode, Module, last
@@ -107,7 +108,7 @@ def _yields(module: Module, node: FunctionDef) -> tuple[ast.Yield | ast.YieldFro
     """The places at which a generator hands something out."""
     known = module.kept.get(("yields", node))
     if not isinstance(known, tuple):
-        every = (each for each in ast.walk(node) if isinstance(each, ast.Yield | ast.YieldFrom))
+        every = (each for each in nodes_of(node) if isinstance(each, ast.Yield | ast.YieldFrom))
         known = module.kept["yields", node] = tuple(each for each in every if module.scope(each) is node)
     return known
 

@@ -13,6 +13,7 @@ from trainlint.record import thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.names import reaching
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import dotted, last
 from trainlint.source.things import Frame, Thunk
 from trainlint.source.world import World
@@ -110,7 +111,7 @@ def _given(node: ast.AST, name: str) -> ast.expr | None:
 def _is_changed(name: str, frame: Frame) -> bool:
     """Whether a scope writes into what a name holds: ``x[mask] = 0``, ``x.add_(1)``."""
     scope = frame.function or frame.module.tree
-    for each in ast.walk(scope):
+    for each in nodes_of(scope):
         match each:
             case ast.Subscript(value=ast.Name(id=word), ctx=ast.Store()) if word == name:
                 return True

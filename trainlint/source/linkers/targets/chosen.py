@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trainlint.knowledge.roles import index_roles
+from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Thunk
 from trainlint.value import Role
@@ -42,7 +43,7 @@ def root(node: ast.expr) -> str:
 
 def _counts_elsewhere(scope: FunctionDef, loss: ast.Call, targets: str, masks: set[str]) -> bool:
     """Whether the function uses what a mask leaves out: the mask turned round, or the targets in another loss."""
-    for node in ast.walk(scope):
+    for node in nodes_of(scope):
         match node:
             case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=turned) if root(turned) in masks:
                 return True
@@ -74,7 +75,7 @@ def _stored(module: Module, call: ast.Call) -> str:
 
 def _masking(scope: FunctionDef, loss: str) -> Iterator[ast.expr]:
     """What the values of a loss are multiplied with, or chosen by."""
-    for node in ast.walk(scope):
+    for node in nodes_of(scope):
         match node:
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 yield from (other for one, other in ((left, right), (right, left)) if root(one) == loss)
@@ -96,7 +97,7 @@ def _compared(mask: ast.expr, name: str, scope: FunctionDef, depth: int = 0) -> 
         case ast.BinOp(left=left, op=ast.BitAnd() | ast.Mult(), right=right):
             yield from (number for side in (left, right) for number in _compared(side, name, scope, depth))
         case ast.Name(id=word) if not depth:
-            for node in ast.walk(scope):
+            for node in nodes_of(scope):
                 if isinstance(node, ast.Assign) and [root(each) for each in node.targets] == [word]:
                     yield from _compared(node.value, name, scope, depth + 1)
 

@@ -15,6 +15,7 @@ from trainlint.source import callers, chunks, jobs, tokenizers
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, standing
 from trainlint.source.names import holds
+from trainlint.source.nodes import nodes_of
 from trainlint.source.objects import call_of_base, initialisers, lineage, methods
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Arguments, Built, Class, Constant, External, Frame, Opaque, Thing, Thunk
@@ -89,7 +90,7 @@ def _is_read(module: Module, option: str | None) -> bool:
     """
     if option != "collate_fn":
         return option in COLLATING
-    loops = [each for each in ast.walk(module.tree) if isinstance(each, ast.For)]
+    loops = [each for each in nodes_of(module.tree) if isinstance(each, ast.For)]
     over = [loop for loop in loops if "loader" in ast.unparse(loop.iter).lower()]
     return not over or any(_may_read_labels(module, loop) for loop in over)
 
@@ -260,7 +261,7 @@ def _under_a_name(module: Module, assign: ast.Assign, mask: Mask) -> Masking | N
 
 def _binders(module: Module, name: str) -> Iterator[ast.AST]:
     """The scopes that bind a name, once for each time."""
-    for node in ast.walk(module.tree):
+    for node in nodes_of(module.tree):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
             yield module.scope(node)
 
@@ -326,10 +327,10 @@ def _masks_only(cls: Class) -> bool:
         function = methods(cls).get(name)
         if function is None:
             continue
-        calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
+        calls = [each for each in nodes_of(function) if isinstance(each, ast.Call)]
         if not any(isinstance(each.func, ast.Name) and each.func.id == "super" for each in calls):
             return False
-        if any(_puts_back(each) for each in ast.walk(function)):
+        if any(_puts_back(each) for each in nodes_of(function)):
             return False
     return True
 
@@ -413,7 +414,7 @@ def _is_generated(module: Module, target: ast.expr) -> bool:
     """Whether a name holds what a model generated: that is shown or measured, and taught to nobody."""
     scope = module.scope(target)
     made = (
-        each for each in ast.walk(scope) if isinstance(each, ast.Assign) and dotted(each.targets[0]) == dotted(target)
+        each for each in nodes_of(scope) if isinstance(each, ast.Assign) and dotted(each.targets[0]) == dotted(target)
     )
     return any(isinstance(each.value, ast.Call) and last(each.value.func) == "generate" for each in made)
 
