@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import pytest
 
-from trainlint.record import record
+from trainlint.record import field, record
 
 
 @record

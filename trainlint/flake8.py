@@ -21,6 +21,7 @@ from trainlint.cache import users_folder
 from trainlint.check import Request, Session
 from trainlint.config import ConfigError, Layer
 from trainlint.finding import Finding
+from trainlint.regex import regex
 from trainlint.report import inside
 from trainlint.rule import PackError
 from trainlint.selection import UnknownSelector
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 PYTHON = (".py", ".pyi", ".pyw")
 
-COMMENT = re.compile("#.*")
+COMMENT = regex("#.*")
 """Or what looks like one; the end of a string does no harm."""
 
 AT_ONCE = Lock()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, get_type_hints
+from typing import Any
 
 from trainlint.facts import Fact
 from trainlint.finding import Finding
 from trainlint.packs import Pack, packs
-from trainlint.record import record
+from trainlint.record import record, replace
 
 Check = Callable[[Any], Iterator[Finding]]
 
@@ -45,11 +43,31 @@ def rule(code: str, *, on: bool = True) -> Callable[[Check], Rule]:
     """Make a rule of a function: its name, its argument's annotation and its module's docstring say the rest."""
 
     def make(check: Check) -> Rule:
-        module = sys.modules[check.__module__]
-        wants = next(iter(get_type_hints(check).values()))
-        return Rule(code, check.__name__.replace("_", "-"), inspect.getdoc(module) or "", wants, check, on)
+        page = _page(sys.modules[check.__module__].__doc__ or "")
+        return Rule(code, check.__name__.replace("_", "-"), page, _wanted(check), check, on)
 
     return make
+
+
+def _wanted(check: Check) -> type[Fact]:
+    """What the first argument of a function is said to be."""
+    said = next(iter(check.__annotations__.values()))
+    found = check.__globals__.get(said) if isinstance(said, str) else said
+    if not isinstance(found, type):
+        from typing import get_type_hints
+
+        found = next(iter(get_type_hints(check).values()))
+    return found
+
+
+def _page(text: str) -> str:
+    """A docstring without the margin that it has in code; one of a module seldom has any."""
+    _, *others = text.split("\n")
+    if others and not any(line[:1].strip() for line in others):
+        from inspect import cleandoc
+
+        return cleandoc(text)
+    return text.expandtabs().lstrip(" ").strip("\n")
 
 
 def installed() -> dict[str, Rule]:

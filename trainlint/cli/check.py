@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from trainlint import config
@@ -17,6 +16,7 @@ from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.cli.output import COLOURS, PROGRAMS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer, Settings
+from trainlint.record import replace
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 from trainlint.source.find import NO_PYTHON

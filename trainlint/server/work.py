@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 
 from trainlint import config
@@ -17,6 +16,7 @@ from trainlint.check import Request, Session, text_of
 from trainlint.facts import InvalidSuppression, UnusedSuppression
 from trainlint.finding import Applicability, Finding, TextEdit
 from trainlint.fix import Code, Unfixable, changed, text_edits
+from trainlint.record import dataclass, replace
 from trainlint.repair import file_of, repaired, stands
 from trainlint.report import Report
 from trainlint.report.resolution import Resolution

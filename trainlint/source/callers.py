@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import objects, pretrained
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.flow import applications
 from trainlint.source.gradients import trains
 from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
 from trainlint.source.sift import spelling
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -37,7 +36,7 @@ from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
-MAKING = Pattern(b"|".join(word.encode() for word in MAKERS))
+MAKING = regex(b"|".join(word.encode() for word in MAKERS))
 APPLIED = ("forward", "__call__")
 MOST_YIELDS = 3
 STEPS = ("compute_loss", "training_step", "prediction_step")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
+from trainlint.record import dataclass, fields, replace
 from trainlint.source import syntax
 from trainlint.source.pieces import Pieces, Stretch, divided
 from trainlint.source.summary import Module, Survey, walked

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+from trainlint.record import dataclass
 
 
 class Kind(Enum):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from trainlint.facts import (
     Crash,
@@ -17,6 +16,7 @@ from trainlint.facts import (
     Loss,
     Unreadable,
 )
+from trainlint.record import dataclass, replace
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import LINKERS

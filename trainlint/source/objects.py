@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from trainlint.record import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final

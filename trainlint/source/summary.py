@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from trainlint.record import dataclass, field, replace
 from trainlint.source.journal import ALL, ROWS, SAYS, TEXT
 from trainlint.source.pieces import (
     AsyncFunction,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os.path
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from trainlint.record import dataclass, replace
+from trainlint.regex import IGNORECASE, regex
 from trainlint.source import search
 from trainlint.source.journal import HEAD, MATCH, Answers, AskedFor, Dependencies, File, Journal, Kind, Leaves, Query
 from trainlint.source.notebook import Notebook, opened, parsed
 from trainlint.source.pieces import Layout, Pieces, Reader
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, is_text, parse, rows
 
@@ -30,10 +29,10 @@ LARGEST = (1 << 63) - 1
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
 """How many words of a query are looked for in files."""
 
-STARS = re.compile(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
+STARS = regex(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
-LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
+LISTED = regex(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
 """An ``__all__`` that is written out."""
 
 KINDS = {kind.value: kind for kind in Kind}
@@ -294,16 +293,16 @@ class Workspace:
         query = Query(Kind.MENTIONS, (word, os.path.dirname(near)))
         return tuple(self._modules_of(self._asked(query)))
 
-    def mentioning(self, word: str, near: str, pattern: Pattern) -> Iterator[Module]:
+    def mentioning(self, word: str, near: str, pattern: re.Pattern[bytes]) -> Iterator[Module]:
         """The same one by one, but for those whose bytes are without a pattern: they need not be read."""
         return self._matched(Query(Kind.MENTIONS, (word, os.path.dirname(near))), pattern)
 
-    def mentioning_both(self, word: str, other: str, pattern: Pattern) -> Iterator[Module]:
+    def mentioning_both(self, word: str, other: str, pattern: re.Pattern[bytes]) -> Iterator[Module]:
         """The modules whose text holds both words and a pattern, ``MOST_FILES`` of those with the words at most."""
         return self._matched(Query(Kind.BOTH, (word, other)), pattern)
 
-    def _matched(self, query: Query, pattern: Pattern) -> Iterator[Module]:
-        spelled = f"{int(pattern.ignores_case)}{pattern.pattern.decode('latin-1')}"
+    def _matched(self, query: Query, pattern: re.Pattern[bytes]) -> Iterator[Module]:
+        spelled = f"{int(pattern.flags & IGNORECASE != 0)}{pattern.pattern.decode('latin-1')}"
         for path in self._asked(query):
             if self._asked(Query(Kind.PIECE, (MATCH, spelled, path))):
                 yield from self._modules_of((path,))
@@ -357,6 +356,8 @@ class Workspace:
 
     def state(self, dependencies: Dependencies) -> str:
         """A fingerprint of everything that a verdict rests on: as long as it stays, so does the verdict."""
+        import hashlib
+
         state = hashlib.sha256()
         for path in sorted(dependencies.files):
             data = self._data(path)

@@ -7,13 +7,13 @@ back to the call that loads it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from trainlint.facts import Dtype, LoadedModel, Storage
 from trainlint.knowledge import published
 from trainlint.knowledge.precision import DTYPE_KEYWORDS, QUANTISING
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source import objects
 from trainlint.source.linkers.precision import optimizers, trainers
 from trainlint.source.linkers.precision.surroundings import surroundings
@@ -32,8 +32,8 @@ LIBRARY = "transformers."
 FIFTH = (5,)
 """From this version on the library keeps the format of the checkpoint where it is told none."""
 
-NO_MODEL = re.compile(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
-PARTLY = re.compile(r"(?i)peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad")
+NO_MODEL = regex(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
+PARTLY = regex(r"(?i)peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad")
 """What files say where not all of the weights are trained as they were loaded."""
 
 
