@@ -135,7 +135,7 @@ def _shaped(kind: Any) -> None:
     """Let a class know its fields once somebody asks, and those who ask for them in the way of ``dataclasses``."""
     kind.__shape__ = Late(kind, "__shape__", Shape)
     if "__match_args__" not in kind.__dict__:
-        kind.__match_args__ = Late(kind, "__match_args__", lambda owner: owner.__shape__.positional)  # type: ignore[misc]
+        kind.__match_args__ = Late(kind, "__match_args__", lambda owner: owner.__shape__.positional)  # type: ignore[misc, attr-defined]
     kind.__dataclass_fields__ = Late(kind, "__dataclass_fields__", _as_known_elsewhere)
 
 
