@@ -87,7 +87,8 @@ def choices(workspace: Workspace, path: str, wanted: Collection[str]) -> Iterato
         for linker in (each for each in LINKERS if each.doing in wanted):
             start = len(workspace.journal)
             workspace.module(path)
-            every = linker.sites(Evaluator(workspace, Path(), None), module)
+            looks = linker.may_look_at(module)
+            every = linker.sites(Evaluator(workspace, Path(), None), module) if looks else ()
             sites: dict[Place, Site] = {}
             for site in every:
                 sites.setdefault((linker.doing, site.span, type(site.node).__name__), site)
