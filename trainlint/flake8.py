@@ -96,6 +96,9 @@ def _session(folder: str) -> Session:
     """One for all files of a process. flake8 names every file it walks: what the settings exclude is left out here."""
     layer = Layer("flake8", folder, {"force-exclude": True})
     session = Session(Request((), folder, (layer,), cache=users_folder()))
+    # It holds itself, and what is frozen is not looked through: at the end nothing takes apart what was read.
+    held: list[object] = [session]
+    held.append(held)
     Finalize(None, _keep, (session,), exitpriority=0)
     return session
 
