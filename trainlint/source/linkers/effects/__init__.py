@@ -1,14 +1,12 @@
 """Lines that do not do what they say: results thrown away, switches that switch nothing."""
 
 from trainlint.source.linkers.linker import Linker, facts_of, sites_of
-from trainlint.source.sift.effects import adapts, discards, drops, freezes, samples
+from trainlint.source.sift.effects import adapts, drops, freezes, samples
 
 SAMPLER = frozenset({"DistributedSampler"})
 
 LINKERS = (
-    Linker(
-        "judging a result that nothing takes", sites_of("effects.results"), facts_of("effects.results"), sifted=discards
-    ),
+    Linker("judging a result that nothing takes", sites_of("effects.results"), facts_of("effects.results")),
     Linker(
         "judging the dropout of fused attention",
         sites_of("effects.attention"),
