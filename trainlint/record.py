@@ -165,9 +165,19 @@ def _fields(kind: type) -> list[Field]:
     for name, annotation in kind.__annotations__.items():
         if not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
             said = kind.__dict__.get(name, Missing)
-            each = found[name] = said if isinstance(said, Field) else Field(said, Missing, {})
+            each = found[name] = said if isinstance(said, Field) else _field(said)
             each.name = name
     return list(found.values())
+
+
+def _field(said: Any) -> Field:
+    """A field by its default, or by what ``dataclasses.field`` makes."""
+    if (type(said).__module__, type(said).__name__) != ("dataclasses", "Field"):
+        return Field(said, Missing, {})
+    from dataclasses import MISSING
+
+    default, factory = (Missing if each is MISSING else each for each in (said.default, said.default_factory))
+    return Field(default, factory, {"init": said.init, "compare": said.compare, "kw_only": said.kw_only is True})
 
 
 def _init_of(kind: Any) -> Callable[..., None]:
