@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
+from trainlint.regex import IGNORECASE, regex, spelled
 from trainlint.source import workspace as queries
 from trainlint.source.journal import Kind, Query
 from trainlint.source.names import top
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.spelling import called
 from trainlint.source.summary import Module
 from trainlint.source.text import MISSING, Fault
@@ -47,11 +47,11 @@ ASKED = (
     *(Query(Kind.WEB, (path, "")) for path in PATHS),
     *(Query(Kind.EXPORTING, (path, "", name)) for path in PATHS for name in NAMES),
     *(
-        Query(kind, (name, other, pattern.spelled))
+        Query(kind, (name, other, spelled(pattern)))
         for kind in (Kind.MATCHING, Kind.MATCHING_BOTH)
         for name in NAMES
         for other in KINDS[Kind.MENTIONS if kind is Kind.MATCHING else Kind.BOTH]
-        for pattern in (called(name), Pattern(b"HEAD", ignores_case=True))
+        for pattern in (called(name), regex(b"HEAD", IGNORECASE))
     ),
 )
 

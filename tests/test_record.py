@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import pytest
 
-from trainlint.record import record
+from trainlint.record import field, record
 
 
 @record
@@ -96,6 +97,17 @@ def test_what_works_on_dataclasses_works_on_records() -> None:
     match place:
         case Place(path, row):
             assert (path, row) == ("a.py", 2)
+
+
+def test_a_field_may_be_that_of_dataclasses() -> None:
+    @record
+    class Word:
+        text: str
+        marks: list[int] = dataclasses.field(default_factory=list)
+        origin: str = dataclasses.field(default="", compare=False, kw_only=True)
+
+    assert Word("x", origin="here") == Word("x", [])
+    assert Word("x").marks is not Word("x").marks
 
 
 def test_a_method_of_the_class_itself_is_kept() -> None:

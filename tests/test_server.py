@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from editor import RICH, Editor, Message, editor
 
+from trainlint.server.documents import Buffer, Opened, split
+from trainlint.server.work import Work
+
 SIZES = "CODES = 64\nSKIP = CODES\n"
 SAFE_SIZES = "CODES = 64\nSKIP = -100\n"
 LOSS = """\
@@ -162,6 +165,21 @@ def test_a_change_is_judged_by_its_version_and_a_fixed_finding_goes(at: Editor, 
     assert at.shown(name, 2) == []
     at.change(name, 3, whole(LOSS))
     assert codes(at.shown(name, 3)) == ["TL101"]
+
+
+def test_what_a_run_has_left_is_not_judged_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = (sys.executable, "-m", "trainlint", str(project))
+    path = str(project / "loss.py")
+    opened = {path: Opened(path, LOSS.encode(), {None: Buffer("", 1, tuple(split(LOSS)))})}
+    for _ in range(2):
+        subprocess.run(command, cwd=project, capture_output=True, timeout=120, check=False)
+    first = Work((str(project),), {}).look(opened, ())
+    assert first is not None
+    monkeypatch.setattr("trainlint.source.link.judged", None)
+    again = Work((str(project),), {}).look(opened, ())
+    assert again is not None
+    assert [finding.code for finding in again.findings] == ["TL101"]
+    assert again.findings == first.findings
 
 
 def test_of_changes_that_come_at_once_the_last_is_judged(at: Editor, project: Path) -> None:

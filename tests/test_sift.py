@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
@@ -16,13 +16,17 @@ from trainlint.facts import Fact, Unreadable
 from trainlint.knowledge import checkpoints, losses, metrics, optimizers, torch, torchvision, transformers
 from trainlint.knowledge import effects as known_effects
 from trainlint.source import Project, observe, sites
+from trainlint.source.evaluate import Evaluator
 from trainlint.source.find import find
+from trainlint.source.linkers import LINKERS
 from trainlint.source.linkers.targets.losses import SKIPS
 from trainlint.source.names import binds
 from trainlint.source.nodes import statements
 from trainlint.source.sift import relevant, spelling, words
-from trainlint.source.summary import summarize
-from trainlint.source.text import Fault, parse, rows
+from trainlint.source.summary import Module, summarize
+from trainlint.source.text import Fault, parse, read, rows
+from trainlint.source.workspace import Workspace
+from trainlint.source.world import Path as Way
 from trainlint.testing import findings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -436,3 +440,13 @@ def test_a_definition_an_import_and_a_text_are_no_use_of_a_name() -> None:
     assert not spelling.called("step").search(said)
     assert not spelling.imported("step").search(said)
     assert not spelling.handed_on("run").search(b"run(1), self.run (2), 'run'\ndef run(self): ...")
+
+
+def test_a_linker_that_is_not_loaded_for_a_file_would_find_nothing_there() -> None:
+    for folder in FIXTURES.glob("*/bad_*"):
+        files = tuple(sorted(map(str, folder.rglob("*.py"))))
+        workspace = Workspace(str(folder), files, (), {}, read)
+        modules = [module for path in files if isinstance(module := workspace.module(path), Module)]
+        for module, linker in product(modules, LINKERS):
+            if not linker.may_look_at(module):
+                assert list(linker.sites(Evaluator(workspace, Way(), None), module)) == [], linker.doing

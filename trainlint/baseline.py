@@ -6,14 +6,12 @@ one file and nothing else.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Entry, Identity
-from trainlint.record import record
+from trainlint.record import record, replace
 from trainlint.span import Span
 
 NAME = "trainlint-baseline.jsonl"
@@ -97,6 +95,8 @@ def write(baseline: Baseline) -> None:
     Raises:
         BaselineError: the system refuses.
     """
+    import json
+
     lines = [json.dumps(HEAD), *map(_line, sorted(baseline.entries, key=_order))]
     try:
         with open(baseline.path, "w", encoding="utf-8", newline="\n") as file:
@@ -124,6 +124,8 @@ def _line(entry: Entry) -> str:
         table["distinct"] = list(each.distinct)
     if each.nth > 1:
         table["nth"] = each.nth
+    import json
+
     return json.dumps(table, ensure_ascii=False)
 
 
@@ -140,6 +142,8 @@ def _entries(path: str, lines: Sequence[str]) -> Iterator[Entry]:
             _require_known(path, row, table)
             has_head = True
         elif not has_head:
+            import json
+
             raise BaselineError(f"{path}:{row}: no baseline: the first line should be {json.dumps(HEAD)}")
         else:
             yield _entry(path, row, table)
@@ -148,6 +152,8 @@ def _entries(path: str, lines: Sequence[str]) -> Iterator[Entry]:
 
 
 def _table(path: str, row: int, line: str) -> dict[str, object]:
+    import json
+
     try:
         table = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import io
 import os
-import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from fnmatch import fnmatch
 from functools import cache, cached_property, partial, reduce
 from typing import TypeVar
 
-from trainlint import baseline, config
+from trainlint import config
 from trainlint.config import Settings
 from trainlint.facts import (
     Crash,
@@ -44,7 +41,7 @@ from trainlint.facts.runs import ONLY_RUNS
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Identities, Identity, Surroundings, identities
 from trainlint.lint import lint
-from trainlint.record import record
+from trainlint.record import field, record, replace
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS, Report, Tally, filename
 from trainlint.rule import Rule
 from trainlint.selection import Selection, always_runs, chosen, matches, require_known, strength
@@ -329,9 +326,9 @@ class Session:
 
         settings = scope.settings
         skipped = [(path, why, os.access(path, os.R_OK)) for path, why in files.skipped.items()]
-        baseline = settings.baseline and read(settings.baseline)
+        known = settings.baseline and read(settings.baseline)
         told = replace(scope, layers=(), settings=replace(settings, output_format=()))
-        wanted = (request.paths, request.folder, told, files.asked, skipped, baseline)
+        wanted = (request.paths, request.folder, told, files.asked, skipped, known)
         deciding = (settings.src, settings.values)
         return Keep(request.cache, scope.root, files.every, deciding, wanted, lambda path: self.text(path).lines)
 
@@ -504,6 +501,8 @@ def _checked(scope: Scope, request: Request, known: Seen, rules: Sequence[Rule],
 
 def _compared(report: Report, known: Seen, rules: Sequence[Rule], scope: Scope, text: Callable[[str], Text]) -> Report:
     """The report without what the baseline of the project knows, and the entries that nothing is found for."""
+    from trainlint import baseline
+
     written = baseline.read(scope.settings.baseline)
     constant = {rule.code for rule in rules if always_runs(rule)}
     there = {finding: report.identities[finding] for finding in report.findings if finding.code not in constant}
@@ -578,6 +577,8 @@ def text_of(path: str, texts: Mapping[str, bytes] | None = None) -> Text:
 
 
 def _lines(data: bytes) -> list[str]:
+    import tokenize
+
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     return io.TextIOWrapper(io.BytesIO(data), encoding).readlines()
 
@@ -668,6 +669,10 @@ def _ran(said: Said, path: str, scope: Scope) -> Ran:
 
 def _ignored(path: str, scope: Scope) -> list[str]:
     """The selectors that the settings ignore in a file."""
+    if not scope.settings.per_file_ignores:
+        return []
+    from fnmatch import fnmatch
+
     name = filename(path, scope.root)
     return [
         selector

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
+
+from trainlint.record import fields, is_dataclass
 
 Plain = tuple[tuple[str, ...], tuple[tuple[Any, ...], ...], Any]
 """The classes that occur with their fields, the compound parts in an order in which each follows its own parts, and the

@@ -10,10 +10,9 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 
 from trainlint.finding import Severity
-from trainlint.record import record
+from trainlint.record import field, record, replace
 from trainlint.selection import Selection, did_you_mean
 
 FILES = ("trainlint.toml", "pyproject.toml")

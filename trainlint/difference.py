@@ -6,11 +6,9 @@ Prints nothing. Pairs are found without line numbers: by file, definition and te
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from trainlint import config
@@ -19,6 +17,8 @@ from trainlint.config import ConfigError
 from trainlint.facts import Unreadable
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Surroundings
+from trainlint.record import dataclass, replace
+from trainlint.regex import regex
 from trainlint.report import filename, place
 from trainlint.report.difference import Change, Difference, Line
 from trainlint.report.resolution import Row, Site, rows
@@ -28,7 +28,7 @@ from trainlint.selection import UnknownSelector
 from trainlint.span import Span
 from trainlint.value import Step
 
-PLACED = re.compile(r"\b(?:line|lines|cell) \d+|\b(?:row|column|end_row|end_column|cell)=\d+|:\d+(?::\d+)?")
+PLACED = regex(r"\b(?:line|lines|cell) \d+|\b(?:row|column|end_row|end_column|cell)=\d+|:\d+(?::\d+)?")
 """Line numbers in words; what moved did not change."""
 
 

@@ -23,7 +23,9 @@ def engine(packs: Sequence[str]) -> tuple[object, ...]:
     """This version of everything that decides what is said of a project, with the rules of these folders."""
     folders = (os.path.dirname(__file__), *packs)
     files = [tuple(sorted(_modules(folder))) for folder in folders]
-    return sys.version, tuple(files), tuple(tuple(sorted(_installed(folder))) for folder in sys.path)
+    installed = (tuple(sorted(_installed(folder))) for folder in sys.path)
+    # Where nothing is installed, the doors differ: the folder of a script, or the one that Python was started in.
+    return sys.version, tuple(files), tuple(filter(None, installed))
 
 
 def _installed(folder: str) -> Iterator[Stamped]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 from enum import Enum
 
-from trainlint.record import record
+from trainlint.record import field, record, replace
 from trainlint.span import Span
 from trainlint.value import Step
 

@@ -21,6 +21,7 @@ from trainlint.cache import users_folder
 from trainlint.check import Request, Session
 from trainlint.config import ConfigError, Layer
 from trainlint.finding import Finding
+from trainlint.regex import regex
 from trainlint.report import inside
 from trainlint.rule import PackError
 from trainlint.selection import UnknownSelector
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 PYTHON = (".py", ".pyi", ".pyw")
 
-COMMENT = re.compile("#.*")
+COMMENT = regex("#.*")
 """Or what looks like one; the end of a string does no harm."""
 
 AT_ONCE = Lock()
@@ -95,6 +96,9 @@ def _session(folder: str) -> Session:
     """One for all files of a process. flake8 names every file it walks: what the settings exclude is left out here."""
     layer = Layer("flake8", folder, {"force-exclude": True})
     session = Session(Request((), folder, (layer,), cache=users_folder()))
+    # It holds itself, and what is frozen is not looked through: at the end nothing takes apart what was read.
+    held: list[object] = [session]
+    held.append(held)
     Finalize(None, _keep, (session,), exitpriority=0)
     return session
 

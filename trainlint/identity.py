@@ -6,21 +6,20 @@ around it and what a formatter does to it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 from trainlint.finding import Finding, Severity
-from trainlint.record import record
+from trainlint.record import record, replace
+from trainlint.regex import regex
 from trainlint.span import Span
 
 LONGEST_STATEMENT = 20
 """Rows that a call may take; what is longer is a block, and most changes in it do not concern the finding."""
 
-TOKEN = re.compile(
+TOKEN = regex(
     r"""
     (?P<comment> \#[^\n]*)
     | (?P<space> (?:\s|\\\r?\n)+)
@@ -37,8 +36,8 @@ WORDS = frozenset({"word", "string"})
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 BEFORE_VALUE = frozenset({"", "=", ",", ":", "(", "[", "{", "return"})
 AFTER_VALUE = frozenset(",:=)]}")
-PLAIN = re.compile(r"'([^'\"\\]*)'")
-ORIGIN = re.compile(r"@\S+")
+PLAIN = regex(r"'([^'\"\\]*)'")
+ORIGIN = regex(r"@\S+")
 
 
 @record
@@ -60,6 +59,8 @@ class Identity:
     def fingerprint(self) -> str:
         """The identity as one short word."""
         parts = (self.code, self.file, self.within, self.text, str(self.nth), *self.distinct)
+        import hashlib
+
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from trainlint import cache as folder_of
 from trainlint.codec import NotPlain, classes_of, decoded, encoded
 from trainlint.engine import engine
+from trainlint.record import replace
 from trainlint.report import Report
 from trainlint.rule import Rule
 from trainlint.source import Observer, read

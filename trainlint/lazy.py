@@ -23,7 +23,7 @@ class Package(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name in self.__dict__.get("_names", ()):
             for home in self._homes:
-                module = import_module(home)
+                module = sys.modules.get(home) or import_module(home)
                 if hasattr(module, name):
                     value = getattr(module, name)
                     ModuleType.__setattr__(self, name, value)

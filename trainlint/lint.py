@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from trainlint.facts import Crash, Fact, Facts
 from trainlint.finding import Finding, Fix, Severity
+from trainlint.record import replace
 from trainlint.rule import Rule
 from trainlint.span import Span
 

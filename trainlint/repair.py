@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 
 from trainlint.check import Request, check, text_of
 from trainlint.finding import Applicability, Finding, TextEdit
 from trainlint.fix import Code, Unfixable, changed, moved, overlap, text_edits
+from trainlint.record import dataclass, replace
 from trainlint.report import Report, filename
 from trainlint.source import cells_in, compiles, read
 from trainlint.source.syntax import is_readable

@@ -6,15 +6,15 @@ Prints nothing. The facts and the findings are those of ``check``: nothing is lo
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, partial
 
 from trainlint.check import JUDGED, Request, Scope, Seen, Session, Text, judge, rules_for, scopes, seen, text_of
 from trainlint.facts import Fact, Facts, Unreadable
 from trainlint.finding import Finding, Severity
+from trainlint.record import dataclass, fields, is_dataclass, replace
+from trainlint.regex import regex
 from trainlint.report import FORMATS, INPUTS, OPTIMIZERS
 from trainlint.report.resolution import Resolution, Site
 from trainlint.source import Observer
@@ -22,7 +22,7 @@ from trainlint.source.text import NOTEBOOK, Fault
 from trainlint.span import Span
 from trainlint.value import Settled
 
-PLACE = re.compile(r"(?P<path>.+?)(?::cell (?P<cell>\d+))?:(?P<row>\d+)(?::\d+)?")
+PLACE = regex(r"(?P<path>.+?)(?::cell (?P<cell>\d+))?:(?P<row>\d+)(?::\d+)?")
 
 LONGEST_STATEMENT = 20
 """Rows that a line of evidence may span; what is longer is a whole function, and most of its lines show nothing."""

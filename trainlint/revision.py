@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from trainlint.record import dataclass
 from trainlint.source.text import LARGEST, LARGEST_NOTEBOOK, NOTEBOOK
 
 OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "--no-pager")

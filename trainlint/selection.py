@@ -6,10 +6,9 @@ A selector is a code, the beginning of codes, a rule's name, or ALL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 
 from trainlint.facts import Crash, Unreadable
-from trainlint.record import record
+from trainlint.record import field, record
 from trainlint.rule import Rule
 
 EVERYTHING = "ALL"

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from trainlint.check import Request, check, text_of
 from trainlint.facts import InvalidSuppression, UnusedSuppression
 from trainlint.finding import Finding
 from trainlint.fix import Unfixable, changed
+from trainlint.record import dataclass, replace
 from trainlint.report import Report, filename
 from trainlint.rule import installed
 from trainlint.selection import always_runs

@@ -5,7 +5,6 @@ A folder goes in, marks come out: those that its comments state, and those that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +12,16 @@ from typing import NamedTuple
 from trainlint.check import Request, check
 from trainlint.config import Layer
 from trainlint.finding import Finding, Severity
+from trainlint.regex import regex
 from trainlint.rule import installed
 from trainlint.source import cells
 from trainlint.source.text import NOTEBOOK
 
 LEVELS = {"expect": Severity.ERROR, "warn": Severity.WARNING, "note": Severity.NOTE}
 
-MARK = re.compile(rf"# (?P<level>{'|'.join(LEVELS)}): (?P<code>[A-Z]+\d+)\b")
+MARK = regex(rf"# (?P<level>{'|'.join(LEVELS)}): (?P<code>[A-Z]+\d+)\b")
 
-QUIET = re.compile(r"# quiet: (?P<code>[A-Z]+\d+) (?P<reason>\S.*)")
+QUIET = regex(r"# quiet: (?P<code>[A-Z]+\d+) (?P<reason>\S.*)")
 """A remark of a good twin: this line looks like the bug, and here is why it is none."""
 
 

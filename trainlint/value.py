@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from trainlint.record import record
+from trainlint.record import dataclass, field, record, replace
 from trainlint.span import Span
 
 

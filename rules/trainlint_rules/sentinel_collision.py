@@ -75,7 +75,6 @@ wherever the layer in front of the loss is not known.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainlint import (
     END_TEXT_IDS,
@@ -97,6 +96,7 @@ from trainlint import (
     rule,
     taken,
 )
+from trainlint.record import dataclass
 
 UNTAUGHT = frozenset({Role.PAD, Role.VOID, Role.START})
 """Roles without a job."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from trainlint import baseline, config
 from trainlint.baseline import Baseline, BaselineError
@@ -17,6 +16,7 @@ from trainlint.cli.output import write as print_lines
 from trainlint.config import ConfigError, Layer
 from trainlint.finding import Finding
 from trainlint.identity import Entry
+from trainlint.record import dataclass, replace
 from trainlint.report import Report, filename, place, text
 from trainlint.rule import installed
 from trainlint.selection import UnknownSelector, always_runs

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from trainlint import config
@@ -17,6 +17,7 @@ from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.cli.output import COLOURS, PROGRAMS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.cli.progress import patience
 from trainlint.config import ConfigError, Layer, Settings
+from trainlint.record import replace
 from trainlint.report import Report, filename, place, text
 from trainlint.selection import UnknownSelector, did_you_mean
 from trainlint.source.find import NO_PYTHON
@@ -33,7 +34,24 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     if "watch" in said:
         from trainlint.cli.watch import watch
 
-        return watch(paths, said, run)
+        return watch(paths, said, look)
+    # What is read stays to the end: a look for garbage would go through all of it, and to take it apart takes as long.
+    gc.disable()
+    status = look(paths, said, _to_the_end)
+    gc.freeze()
+    return status
+
+
+def _to_the_end(request: Request) -> Session:
+    """A session that nothing ends but the process: it holds itself, and what is frozen is not looked through."""
+    session = Session(request)
+    held: list[object] = [session]
+    held.append(held)
+    return session
+
+
+def look(paths: tuple[str, ...], said: Said, opened: Callable[[Request], Session]) -> int:
+    """The same in a session that somebody opens."""
     folder = os.getcwd()
     _require_sense(said)
     wish = again.wish(paths, said, folder)
@@ -48,8 +66,10 @@ def run(paths: tuple[str, ...], said: Said) -> int:
 
             return show(request, said)
         with patience(said) as progress:
-            session = Session(replace(request, tell=progress))
+            session = opened(replace(request, tell=progress))
             report = session.report()
+        if not {"diff", "fix", "add-ignore"}.isdisjoint(said):
+            gc.enable()
         if "diff" in said or "fix" in said:
             from trainlint.cli import fix
 

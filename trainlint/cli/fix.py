@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import io
 import json
-import re
 import sys
 import tokenize
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.check import Request, check
 from trainlint.cli.options import Said
 from trainlint.finding import Applicability, Finding
+from trainlint.record import replace
+from trainlint.regex import regex
 from trainlint.report import Report, filename, place
 from trainlint.source.text import NOTEBOOK
 
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainlint.repair import Draft, Repair
 
-LINE = re.compile(r"[^\n]*\n|[^\n]+")
+LINE = regex(r"[^\n]*\n|[^\n]+")
 
 
 def fixed(request: Request, report: Report, said: Said) -> Report:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from trainlint.check import Request, check
 from trainlint.fix import NotWritten, write
+from trainlint.record import replace
 from trainlint.report import Report, filename, place
 from trainlint.silence import silenced
 

@@ -7,12 +7,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from trainlint import config
 from trainlint.cli import UsageError
 from trainlint.cli.options import Said
 from trainlint.config import ConfigError
+from trainlint.record import dataclass
+from trainlint.regex import regex
 
 PYPROJECT, OWN, HOOKS = "pyproject.toml", "trainlint.toml", ".pre-commit-config.yaml"
 
@@ -33,9 +34,9 @@ HOOK = {
 }
 """The hook of the manifest, run by the trainlint that is installed beside the project."""
 
-REPOS = re.compile(r"^repos:[ \t]*(?:#.*)?\n(?P<entries>(?:[ \t#-].*\n|\n)*)", re.MULTILINE)
-ENTRY = re.compile(r"^(?P<indent> *)-(?P<gap> +)repo:", re.MULTILINE)
-AFTER = re.compile(r"(?:^(?:#.*|[ \t]*)\n)*\Z", re.MULTILINE)
+REPOS = regex(r"^repos:[ \t]*(?:#.*)?\n(?P<entries>(?:[ \t#-].*\n|\n)*)", re.MULTILINE)
+ENTRY = regex(r"^(?P<indent> *)-(?P<gap> +)repo:", re.MULTILINE)
+AFTER = regex(r"(?:^(?:#.*|[ \t]*)\n)*\Z", re.MULTILINE)
 """Blank lines and comments of the first column behind the last entry, which may speak of what comes next."""
 
 

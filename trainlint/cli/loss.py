@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trainlint.cli import UsageError, complain
@@ -18,6 +17,7 @@ from trainlint.cli.probe import needing_torch
 from trainlint.facts.precision import Dtype
 from trainlint.finding import Finding, Severity
 from trainlint.identity import Surroundings, identities
+from trainlint.record import dataclass
 from trainlint.report import Report, Tally, filename, text
 from trainlint.report.structured import as_json
 from trainlint.rule import installed

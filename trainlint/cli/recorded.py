@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from trainlint.probe.conclusions import facts, median, span, unobserved
 from trainlint.probe.measured import measured
 from trainlint.probe.merge import disagreements, merged
 from trainlint.probe.record import LossRecord, OptimizerRecord, Record
+from trainlint.record import replace
 from trainlint.report import Report, place, text
 from trainlint.report.table import table
 from trainlint.rule import installed

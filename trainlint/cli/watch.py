@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from trainlint import config
-from trainlint.check import ABSENT, files, scopes
+from trainlint.check import ABSENT, Request, Session, files, scopes
 from trainlint.cli import UsageError, complain
 from trainlint.cli.options import Said
 from trainlint.config import ConfigError
@@ -16,7 +16,7 @@ from trainlint.config import ConfigError
 PAUSE = 0.3
 """Seconds between two looks: a change is told at once, and looking at some thousand files costs little."""
 
-Run = Callable[[tuple[str, ...], Said], int]
+Run = Callable[[tuple[str, ...], Said, Callable[[Request], Session]], int]
 
 
 def watch(paths: tuple[str, ...], said: Said, run: Run) -> int:
@@ -43,7 +43,7 @@ def watch(paths: tuple[str, ...], said: Said, run: Run) -> int:
 def _checked(paths: tuple[str, ...], said: Said, run: Run) -> None:
     """A mistake in the settings is told and waited out: it is being edited."""
     try:
-        run(paths, said)
+        run(paths, said, Session)
     except UsageError as error:
         complain(str(error))
 

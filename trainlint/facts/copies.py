@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 
 from trainlint.facts.fact import Fact
 from trainlint.facts.precision import Storage
-from trainlint.record import record
+from trainlint.record import field, record
 from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
 from trainlint.facts.targets import Activation
-from trainlint.record import record
+from trainlint.record import field, record
 from trainlint.value import Real, Step, Unknown
 
 

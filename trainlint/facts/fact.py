@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import TypeVar
 
-from trainlint.record import record
+from trainlint.record import field, record
 from trainlint.span import Span
 from trainlint.value import Step, Unknown
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import field, replace
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Option, Unjudged
 from trainlint.numerics import cutoff, probability_cutoff
-from trainlint.record import record
+from trainlint.record import field, record, replace
 from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 

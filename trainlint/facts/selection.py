@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 from enum import Enum
 
 from trainlint.facts.fact import Fact, Option, Unjudged
-from trainlint.record import record
+from trainlint.record import field, record, replace
 from trainlint.span import Span
 from trainlint.value import Better, Measure, Score, Step, Unknown
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 from enum import Enum
+from functools import cached_property
 
 from trainlint.facts.fact import Fact, Unjudged
-from trainlint.record import record
+from trainlint.record import field, record, replace
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Proof, Role, Step, Table, Unknown
 
@@ -142,7 +142,7 @@ class Loss(Fact):
     is_settled: bool = False
     left: Unknown | None = None
 
-    @property
+    @cached_property
     def position(self) -> Position | Unknown:
         """Where the skipped index stands against the classes of the layer."""
         return _position(self.ignore_index, self.layer)
@@ -178,7 +178,7 @@ class Metric(Fact):
     ignore_index: Integer | Unknown
     job: Job | Unknown | None
 
-    @property
+    @cached_property
     def position(self) -> Position | Unknown:
         """Where the index stands against the classes of the layer."""
         return _position(self.ignore_index, self.layer)
@@ -212,7 +212,7 @@ class CtcLoss(Fact):
     is_settled: bool = False
     left: Unknown | None = None
 
-    @property
+    @cached_property
     def position(self) -> Position | Unknown:
         """Where the index stands against the classes of the layer."""
         return _position(self.blank, self.layer)

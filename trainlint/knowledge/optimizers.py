@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 
 from trainlint.knowledge.signature import Signature
-from trainlint.record import record
+from trainlint.record import field, record
 
 
 class Step(Enum):

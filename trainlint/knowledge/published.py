@@ -5,23 +5,23 @@ Only what is well known is here; a checkpoint that is not named is not known.
 
 from __future__ import annotations
 
-import re
+from trainlint.regex import regex
 
 SHORT = (
-    (re.compile(r"meta-llama/Llama-2-\d+b"), "float16"),
-    (re.compile(r"meta-llama/(?:Meta-Llama-3-|Llama-3\.[123]-)\d+B"), "bfloat16"),
-    (re.compile(r"Qwen/Qwen(?:2\.5|3|3\.5)-[\d.]+B(?:-Instruct|-Base)?$"), "bfloat16"),
-    (re.compile(r"mistralai/Mistral-7B-(?:Instruct-)?v0\.[123]$"), "bfloat16"),
+    (regex(r"meta-llama/Llama-2-\d+b"), "float16"),
+    (regex(r"meta-llama/(?:Meta-Llama-3-|Llama-3\.[123]-)\d+B"), "bfloat16"),
+    (regex(r"Qwen/Qwen(?:2\.5|3|3\.5)-[\d.]+B(?:-Instruct|-Base)?$"), "bfloat16"),
+    (regex(r"mistralai/Mistral-7B-(?:Instruct-)?v0\.[123]$"), "bfloat16"),
 )  # fmt: skip
 """Stored in 16 bits: `torch_dtype` in their own config.json."""
 
 LONG = (
-    re.compile(r"(?:google-bert/)?bert-(?:base|large)-(?:un)?cased$"),
-    re.compile(r"(?:FacebookAI/)?(?:xlm-)?roberta-(?:base|large)$"),
-    re.compile(r"(?:openai-community/)?gpt2(?:-medium|-large|-xl)?$"),
-    re.compile(r"(?:distilbert/)?distilbert-base-(?:un)?cased$"),
-    re.compile(r"(?:google-t5/)?t5-(?:small|base|large)$"),
-    re.compile(r"facebook/bart-(?:base|large)$"),
+    regex(r"(?:google-bert/)?bert-(?:base|large)-(?:un)?cased$"),
+    regex(r"(?:FacebookAI/)?(?:xlm-)?roberta-(?:base|large)$"),
+    regex(r"(?:openai-community/)?gpt2(?:-medium|-large|-xl)?$"),
+    regex(r"(?:distilbert/)?distilbert-base-(?:un)?cased$"),
+    regex(r"(?:google-t5/)?t5-(?:small|base|large)$"),
+    regex(r"facebook/bart-(?:base|large)$"),
 )
 """Stored in float32."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from trainlint.regex import regex
 from trainlint.value import Role
 
 END_TEXT_IDS = {
@@ -23,14 +24,14 @@ Left out are 151643, 128001 and 199999: those vocabularies end a chat turn with 
 purpose.
 """
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_GLUED = re.compile(
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_GLUED = regex(
     r"(eos|eot|eod|sos|bos|pad|blank|unk)(id|idx|ix|index|tok|token|symbol)s?|(ctc)(blank)|(start|begin|end)(of)([a-z]+)"
 )
-_SPECIAL = re.compile(r"[^\w\s.].*[^\w\s.]", re.DOTALL)
+_SPECIAL = regex(r"[^\w\s.].*[^\w\s.]", re.DOTALL)
 """A string that wears brackets: <eos>, [PAD], <|im_end|>."""
 
-_CLOSING = re.compile(r"</\w{1,8}>")
+_CLOSING = regex(r"</\w{1,8}>")
 """What closes a sequence, as markup does: </s>, </w>."""
 
 _EXACT = {
@@ -119,7 +120,7 @@ _FLAGS = _all(
 _AWAY = _all("no non not without after before until")
 """A word that follows one of these is what the name is not."""
 
-_SENTINELS = re.compile(r"(?i)(.*_)?ignored?_?(index|idx)")
+_SENTINELS = regex(r"(?i)(.*_)?ignored?_?(index|idx)")
 """PyTorch's own parameter: to pass through it makes a number the sentinel and says nothing about the class."""
 
 

@@ -6,8 +6,7 @@ less than a wrong word.
 
 from __future__ import annotations
 
-import re
-
+from trainlint.regex import regex
 from trainlint.value import Better, Measure, Score
 
 
@@ -51,7 +50,7 @@ _UNWANTED = _all(
 )
 """Words beside which a metric that is better higher is not wanted high: ``dice_distance``, ``fpr_at_95_recall``."""
 
-_REST = re.compile(r"(?<![A-Za-z0-9])1-[A-Za-z]")
+_REST = regex(r"(?<![A-Za-z0-9])1-[A-Za-z]")
 """What is left of 1: ``val_1-acc``."""
 
 _SPLITS = _all(
@@ -60,12 +59,12 @@ _SPLITS = _all(
 )
 """Words that say on what, or how, a metric was measured."""
 
-_GLUED = re.compile(
+_GLUED = regex(
     r"(?:val|valid|validation|dev|test|eval|train|best|avg|mean|cur|current|epoch|min|max|curr|mean|tst|trn)"
     r"(acc|accuracy|loss|f1|auc|wer|cer|bleu|iou|miou|map|dice|error|err|mae|mse|rmse|ppl)s?"
 )
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_PART = re.compile(r"[^\W_]+")
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PART = regex(r"[^\W_]+")
 VALIDATED = _all("val valid validation validate valloss dev test tst eval evaluate evaluation held heldout holdout")
 """Words that say a number was measured on other data than the training data."""
 

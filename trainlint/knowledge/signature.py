@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from trainlint.record import record
+from trainlint.record import field, record
 
 
 @record

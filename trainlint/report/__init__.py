@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
 from trainlint.facts import Unjudged
 from trainlint.finding import Finding, TextEdit
 from trainlint.identity import Entry, Identity
-from trainlint.record import record
+from trainlint.record import field, record
 from trainlint.span import Span
 from trainlint.value import Unknown
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from trainlint import __version__
 from trainlint.facts import Unjudged
 from trainlint.finding import Finding, Severity
+from trainlint.record import dataclass
 from trainlint.report import filename, place, reason
 from trainlint.report.resolution import VERDICTS, WIDTH
 from trainlint.report.structured import VERSION, located

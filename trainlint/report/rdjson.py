@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from trainlint.finding import Finding, Severity, TextEdit
+from trainlint.record import replace
 from trainlint.report import Report, filename, inside
 from trainlint.report.text import explanation, plain
 from trainlint.span import Span

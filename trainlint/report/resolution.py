@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from itertools import groupby
 
@@ -29,6 +28,7 @@ from trainlint.facts import (
     Unjudged,
 )
 from trainlint.finding import Finding
+from trainlint.record import dataclass, fields, is_dataclass, replace
 from trainlint.report import place, reason
 from trainlint.report.structured import VERSION, located
 from trainlint.report.text import LABEL, STYLES, Line, lined_up, place_of, printable

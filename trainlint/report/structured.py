@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from trainlint import __version__
 from trainlint.finding import Applicability, Finding, Severity
+from trainlint.record import dataclass, replace
 from trainlint.report import Report, filename, reason, statistics
 from trainlint.span import Span
 from trainlint.value import Step

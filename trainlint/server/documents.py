@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from lsprotocol import types
 
+from trainlint.record import dataclass, field
+from trainlint.regex import regex
 from trainlint.server.places import characters, path_of
 from trainlint.source.text import NOTEBOOK, Fault, encoding
 
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
-NOT_IN_NAMES = re.compile(r"[^-. \w]")
+LINE = regex(r"[^\r\n]*(?:\r\n|\r|\n)")
+NOT_IN_NAMES = regex(r"[^-. \w]")
 UNSAVED = "untitled"
 PYTHON = "python"
 CODE = (".py", ".pyi", NOTEBOOK)

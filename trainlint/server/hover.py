@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
+from trainlint.regex import regex
 from trainlint.report import filename, reason
 from trainlint.report.resolution import Resolution, Row, Site, rows
 from trainlint.server.places import uri_of
 from trainlint.span import Span
 from trainlint.value import Settled, Step, Worth
 
-LINK = re.compile(r"\[([^]]*)\]\(file:[^)]*\)")
+LINK = regex(r"\[([^]]*)\]\(file:[^)]*\)")
 
 
 def told(resolution: Resolution, at: Span, folder: str) -> tuple[Span, str] | None:

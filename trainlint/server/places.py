@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from urllib.parse import quote, unquote, urlsplit
 
-DRIVE = re.compile(r"/([A-Za-z]):(?=/|$)")
+from trainlint.regex import regex
+
+DRIVE = regex(r"/([A-Za-z]):(?=/|$)")
 UNQUOTED = "/:!$&'()*+,;=@~"
 """Characters of a path that stand in an address as they are."""
 

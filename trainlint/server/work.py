@@ -6,17 +6,19 @@ a place in a file that is open.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 
 from trainlint import config
+from trainlint.cache import users_folder
 from trainlint.check import Request, Session, text_of
 from trainlint.facts import InvalidSuppression, UnusedSuppression
 from trainlint.finding import Applicability, Finding, TextEdit
 from trainlint.fix import Code, Unfixable, changed, text_edits
+from trainlint.record import dataclass, replace
 from trainlint.repair import file_of, repaired, stands
 from trainlint.report import Report
 from trainlint.report.resolution import Resolution
@@ -69,6 +71,7 @@ class Work:
         self._sessions: dict[str, Session] = {}
         self._known: dict[str, dict[str, bytes]] = {}
         self._tops = cache(self._top)
+        self._frozen: set[str] = set()
         self._give_way: Callable[[], bool] = lambda: False
 
     def look(
@@ -84,7 +87,9 @@ class Work:
         sessions = self._told(opened, touched)
         self._give_way = give_way
         try:
-            return _found(opened, [sessions[top].report(paths) for top, paths in self._asked(opened).items()])
+            return self._settled(
+                _found(opened, [sessions[top].report(paths) for top, paths in self._asked(opened).items()])
+            )
         except Interrupted:
             return None
         finally:
@@ -95,6 +100,13 @@ class Work:
         sessions = self._told(opened, ())
         asked = self._asked(opened).items()
         return _found(opened, [sessions[top].report(paths, here=True) for top, paths in asked])
+
+    def _settled(self, look: Look) -> Look:
+        """A look; what was read for the first of a session stays, and the collector need not look through it again."""
+        if not self._frozen.issuperset(self._sessions):
+            self._frozen |= set(self._sessions)
+            gc.freeze()
+        return look
 
     def _told(self, opened: Files, touched: Collection[str]) -> Mapping[str, Session]:
         """The sessions by their folders, told of all changes; those that are of no more use are gone."""
@@ -148,7 +160,8 @@ class Work:
     def _session(self, top: str, opened: Files, touched: Collection[str]) -> Session:
         """The session of a folder, told of all changes."""
         if top not in self._sessions:
-            self._sessions[top], self._known[top] = Session(replace(self._request(top, (), {}), tell=self._tell)), {}
+            request = replace(self._request(top, (), {}), tell=self._tell, cache=users_folder())
+            self._sessions[top], self._known[top] = Session(request), {}
         session, known = self._sessions[top], self._known[top]
         now = _texts(opened)
         for path in {*touched, *(path for path in known if path not in now)}:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from trainlint.facts import Activation, Form
 from trainlint.knowledge import activations
+from trainlint.record import replace
 from trainlint.source import formats
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last

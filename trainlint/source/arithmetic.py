@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
+from trainlint.record import replace
 from trainlint.source.things import Constant, Opaque, Thing
 from trainlint.value import Integer, Step, Symbol, Unknown
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES
+from trainlint.record import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.names import final, reaching
 from trainlint.source.things import (

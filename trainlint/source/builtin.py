@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import os
-from dataclasses import replace
 
 from trainlint.facts import Fill
 from trainlint.knowledge.roles import roles
+from trainlint.record import replace
 from trainlint.source import arithmetic, objects, second
 from trainlint.source.activations import along
 from trainlint.source.binding import argument

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import objects, pretrained
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.flow import applications
@@ -15,7 +15,6 @@ from trainlint.source.gradients import trains
 from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
 from trainlint.source.nodes import nodes_of
 from trainlint.source.sift import spelling
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import FunctionNode, Module, last
 from trainlint.source.things import (
     Arguments,
@@ -38,7 +37,7 @@ from trainlint.source.world import MOST_BENEATH, MOST_CALLERS, MOST_CALLERS_OF_A
 from trainlint.value import Step, Unknown
 
 MAKERS = ("from_pretrained", "load_from_checkpoint")
-MAKING = Pattern(rb"from_(?:pretrained|(?<=load_from_)checkpoint)")
+MAKING = regex(rb"from_(?:pretrained|(?<=load_from_)checkpoint)")
 """The same in bytes: what begins with letters is found five times quicker."""
 
 APPLIED = ("forward", "__call__")

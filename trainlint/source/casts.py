@@ -7,13 +7,14 @@ import re
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
+from trainlint.regex import regex
 from trainlint.source import dtypes
 from trainlint.source.summary import last
 from trainlint.source.things import Built, Constant, Frame, Thing, Thunk
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
 
-DEVICES = re.compile(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
+DEVICES = regex(r"device|cuda|\bcpu\b|rank|gpu|\bmps\b|\bxpu\b|\bnpu\b", re.IGNORECASE)
 
 
 def is_cast(call: ast.Call) -> bool:

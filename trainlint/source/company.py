@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from trainlint.facts import Fact, LabelledLayer, Layer, Loss, LossInput, Optimizer, Selection, Storage
+from trainlint.record import replace
 from trainlint.span import Span
 from trainlint.value import Integer, Position, Step, Unknown
 

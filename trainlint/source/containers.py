@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
-from trainlint.record import thing
+from trainlint.record import replace, thing
 from trainlint.source import builtin, filling, growth
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import binds

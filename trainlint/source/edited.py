@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
+from trainlint.record import dataclass, fields, replace
 from trainlint.source import syntax
 from trainlint.source.pieces import Holder, Pieces, Stretch, divided, inside, whole
 from trainlint.source.summary import Module, Survey, walked

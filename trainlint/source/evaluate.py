@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import replace
 
 from trainlint.knowledge import SIGNATURES, canonical, transformers
 from trainlint.knowledge.formats import CASTING
 from trainlint.knowledge.roles import roles
+from trainlint.record import replace
 from trainlint.source import (
     activations,
     arithmetic,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from trainlint.record import record
+from trainlint.record import record, replace
 from trainlint.source import builtin
 from trainlint.source.growth import Around, Lost, between, in_turn
 from trainlint.source.names import truth

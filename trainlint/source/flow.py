@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import os.path
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 
 from trainlint.knowledge import torch
+from trainlint.record import dataclass, field
+from trainlint.regex import regex
 from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
 from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Constant, Entries, External, Function, Opaque, Partial, Thing
 from trainlint.source.workspace import Workspace
@@ -246,7 +246,7 @@ def _namesakes(workspace: Workspace, word: str, near: Module) -> tuple[tuple[Mod
 
 def _defined(workspace: Workspace, word: str, near: Module) -> Iterator[tuple[Module, FunctionDef, int]]:
     """The functions of the project with one name, and how many parameters of each a call does not fill."""
-    for module in workspace.mentioning(f"def {word}", near.path, Pattern(rb"def %b(?!\w)" % word.encode())):
+    for module in workspace.mentioning(f"def {word}", near.path, regex(rb"def %b(?!\w)" % word.encode())):
         for node in module.definitions.get(word, ()):
             if isinstance(node, ast.FunctionDef):
                 yield module, node, int(isinstance(module.parents.get(node), ast.ClassDef))

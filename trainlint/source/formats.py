@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from trainlint.facts import Dtype
 from trainlint.knowledge.formats import CASTING, MIXING, PROMOTED
 from trainlint.knowledge.precision import CASTS
+from trainlint.record import replace
 from trainlint.source.dtypes import dtype
 from trainlint.source.summary import last
 from trainlint.source.things import (

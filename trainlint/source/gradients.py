@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 
+from trainlint.regex import regex
 from trainlint.source.names import binds, own_statements
 from trainlint.source.objects import marks
 from trainlint.source.summary import Module, dotted, last
 
 NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
-COMPARES = re.compile(r"kl|mse|l1|l2|cos|huber|js|dist|match|triplet|contrast", re.IGNORECASE)
+COMPARES = regex(r"kl|mse|l1|l2|cos|huber|js|dist|match|triplet|contrast", re.IGNORECASE)
 """Losses between two outputs, either of which may be the one that learns."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from trainlint.record import dataclass, replace
 from trainlint.source import builtin
 from trainlint.source.names import blocks, following, leaves, statement, taken, truth
 from trainlint.source.nodes import nodes_of

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from trainlint.record import dataclass, replace
+from trainlint.regex import regex
 from trainlint.source import builtin, settings
 from trainlint.source.binding import argument, arguments
 from trainlint.source.summary import dotted
@@ -36,8 +36,8 @@ MAKERS = frozenset(
 )
 LOOKUPS = frozenset({"hydra.utils.get_class", "hydra.utils.get_method", "hydra.utils.get_object"})
 MOST_FILES = 64
-PACKAGE = re.compile(rb"\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)")
-REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+PACKAGE = regex(rb"\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)")
+REFERENCE = regex(r"\$\{([\w.]+)\}")
 OWN = "_self_"
 GLOBAL = "_global_"
 FIRST_OF_ITSELF = (None, "1.0", "1.1")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
+from trainlint.record import replace
 from trainlint.source import activations
 from trainlint.source.things import Arguments, Frame, Items, Repeated, Tensor, Thing, Thunk
 from trainlint.source.world import World

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from trainlint.record import dataclass
 
 
 class Kind(Enum):
@@ -32,6 +33,9 @@ class Kind(Enum):
     IMPORTED = "imported"
     REACHED = "reached"
     PIECE = "piece"
+
+    # Queries are looked up by the million, and an enumeration would work its hash out in Python.
+    __hash__ = object.__hash__
 
 
 HEAD, BODY, ALL, TEXT, SAYS, ROWS = "head", "body", "all", "text", "says", "rows"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from trainlint.facts import Layer
 from trainlint.knowledge import torch
+from trainlint.record import replace
 from trainlint.source import factories
 from trainlint.source.binding import library_argument
 from trainlint.source.things import Arguments, Built, Constant, External, Method, Tensor, Thing, Thunk

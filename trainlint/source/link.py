@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from trainlint.facts import (
     Crash,
@@ -17,6 +16,7 @@ from trainlint.facts import (
     Loss,
     Unreadable,
 )
+from trainlint.record import dataclass, replace
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import LINKERS
@@ -87,7 +87,8 @@ def choices(workspace: Workspace, path: str, wanted: Collection[str]) -> Iterato
         for linker in (each for each in LINKERS if each.doing in wanted):
             start = len(workspace.journal)
             workspace.module(path)
-            every = linker.sites(Evaluator(workspace, Path(), None), module)
+            looks = linker.may_look_at(module)
+            every = linker.sites(Evaluator(workspace, Path(), None), module) if looks else ()
             sites: dict[Place, Site] = {}
             for site in every:
                 sites.setdefault((linker.doing, site.span, type(site.node).__name__), site)

@@ -9,31 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trainlint.regex import regex
 from trainlint.source.syntax import is_readable
 
 BARE = r"\s*(?:pip|conda|mamba|uv|cd|ls|ll|cat|cp|mv|rm|mkdir|rmdir|man|more|less)[ \t]"
-AUTOMATIC = re.compile(BARE + r"[^\n]*\s*")
+AUTOMATIC = regex(BARE + r"[^\n]*\s*")
 """A command without its sign, which IPython takes where it is all that a cell holds."""
 
-MAY_ESCAPE = re.compile(rf"\A{BARE}|^[ \t]*(?:[%!?,;/]|>>>)|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE)
+MAY_ESCAPE = regex(rf"\A{BARE}|^[ \t]*(?:[%!?,;/]|>>>)|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE)
 """In a cell that does not match, nothing is addressed to IPython."""
 
 CODE_CELLS = frozenset({"capture", "debug", "ipytest", "memit", "mprun", "prun", "scalene", "time", "timeit", "wandb"})
 """Cell magics that run the cell as Python in the notebook itself; the body of any other is none of its code."""
 
-CELL_MAGIC = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(?P<name>\w*)[^\n]*")
-COMMAND = re.compile(r"(?P<indent>[ \t]*)(?:[%!?,;/])")
-PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.)(?= |$)", re.MULTILINE)
-HELP = re.compile(r"(?P<indent>[ \t]*)[^\n#'\"]*[\w*)\]]\?\??[ \t]*;?[ \t]*(?=\n|\Z)")
-ASSIGNED = re.compile(r"(?P<target>(?:[^\n=!%#'\"()]|\[(['\"])\w*\2\])+=[ \t]*)(?:%[A-Za-z_]|!)")
-TIMED = re.compile(
+CELL_MAGIC = regex(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(?P<name>\w*)[^\n]*")
+COMMAND = regex(r"(?P<indent>[ \t]*)(?:[%!?,;/])")
+PROMPT = regex(r"^[ \t]*(?:>>>|\.\.\.)(?= |$)", re.MULTILINE)
+HELP = regex(r"(?P<indent>[ \t]*)[^\n#'\"]*[\w*)\]]\?\??[ \t]*;?[ \t]*(?=\n|\Z)")
+ASSIGNED = regex(r"(?P<target>(?:[^\n=!%#'\"()]|\[(['\"])\w*\2\])+=[ \t]*)(?:%[A-Za-z_]|!)")
+TIMED = regex(
     r"(?P<magic>%(?:time|timeit|prun|memit)[ \t]+(?:-[nrptlsTD][ \t]*[^\s-]\S*[ \t]+|-\w+[ \t]+)*)"
     r"(?P<code>[^\s%!-][^\n]*)"
 )
-LINE = re.compile(r"(?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
+LINE = regex(r"(?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
 """The rest of a line, and of those that a backslash joins to it."""
 
-PIECE = re.compile(
+PIECE = regex(
     r"""[^\\\n#'"()\[\]{}]+ | \#[^\n]* | \\. | \n | [(\[{] | [)\]}]
     | \"{3}(?:[^\\"]|\\.|"(?!""))*\"{3} | '{3}(?:[^\\']|\\.|'(?!''))*'{3}
     | "(?:[^\\"\n]|\\.)*" | '(?:[^\\'\n]|\\.)*' | .""",

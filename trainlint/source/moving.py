@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
+from trainlint.record import fields, is_dataclass, replace
 from trainlint.source.pieces import Layout
 from trainlint.span import Span
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from trainlint.regex import regex
 from trainlint.source.syntax import is_readable
 
 TYPE_PARAMETERS = (
@@ -20,10 +21,10 @@ OLDER: tuple[tuple[tuple[int, int], tuple[tuple[str, str], ...]], ...] = (
 """By version: what a newer word looks like, and how the same statement is written without it."""
 
 STRING = r"(?:\b([rRbBuUfF]{1,2}))?(\"\"\"|\'\'\'|\"|\')"
-OUTSIDE = re.compile(rf"#[^\n]*|{STRING}")
-INSIDE = re.compile(rf"#[^\n]*|{STRING}|[{{}}]")
-LITERAL = {quote: re.compile(rf"\\N\{{[^}}]*\}}|\\[^{{]|\{{\{{|\{{|{quote}") for quote in ('"""', "'''", '"', "'")}
-PLAIN = {quote: re.compile(rf"(?:\\.|(?!{quote})[^\\])*{quote}", re.DOTALL) for quote in LITERAL}
+OUTSIDE = regex(rf"#[^\n]*|{STRING}")
+INSIDE = regex(rf"#[^\n]*|{STRING}|[{{}}]")
+LITERAL = {quote: regex(rf"\\N\{{[^}}]*\}}|\\[^{{]|\{{\{{|\{{|{quote}") for quote in ('"""', "'''", '"', "'")}
+PLAIN = {quote: regex(rf"(?:\\.|(?!{quote})[^\\])*{quote}", re.DOTALL) for quote in LITERAL}
 LONGEST = 1_000_000
 """A longer text is not read again and again to find out."""
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import gc
-import json
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from trainlint.record import record
+from trainlint.regex import regex
 from trainlint.source.magics import MAY_ESCAPE, as_python
 from trainlint.source.syntax import is_readable
 from trainlint.source.text import Fault, parse_text
@@ -25,7 +24,7 @@ HEAD = ("", "")
 INDENTED = "if 1:"
 """A cell whose first row is indented hangs on this."""
 
-PYTHON = re.compile(rb'"name"\s*:\s*"i?python')
+PYTHON = regex(rb'"name"\s*:\s*"i?python')
 NEAR = 1000
 """Bytes of ``language_info`` that are searched for its name before the whole notebook is."""
 
@@ -156,6 +155,8 @@ def _checked(cell: Cell) -> tuple[str, str, Fault | None]:
 
 def _document(data: bytes) -> object:
     """The JSON of a notebook; a ``Fault`` where it is none."""
+    import json
+
     collecting = gc.isenabled()
     gc.disable()  # A notebook's JSON holds no cycles, and reading it with the collector on takes twice as long.
     try:

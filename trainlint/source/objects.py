@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
+from trainlint.record import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
 from trainlint.source.names import binds, final

@@ -9,10 +9,10 @@ import gc
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from trainlint.facts import Facts
+from trainlint.record import dataclass, field, replace
 from trainlint.source.sift import relevant
 from trainlint.source.silencing import may_silence
 from trainlint.source.stamps import Ledger, Seen
@@ -80,9 +80,12 @@ def sifted(project: Project) -> Sifted:
 
 def foreign(files: Iterable[str]) -> Mapping[str, str]:
     """The notebooks among these files whose language is not Python, with that language."""
+    notebooks = [path for path in files if path.endswith(NOTEBOOK)]
+    if not notebooks:
+        return {}
     from trainlint.source import notebook
 
-    read_ones = ((path, read(path)) for path in files if path.endswith(NOTEBOOK))
+    read_ones = ((path, read(path)) for path in notebooks)
     named = ((path, notebook.foreign(data)) for path, data in read_ones if isinstance(data, bytes))
     return {path: language for path, language in named if language}
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from trainlint.regex import regex
 
 TWO = "Python 2"
 SPELLINGS = (
-    (TWO, "a print statement", re.compile(r"\s*print\b\s*[^\s(=.,:\[]")),
-    (TWO, "an exec statement", re.compile(r"\s*exec\b\s*[^\s(=.,:\[]")),
-    (TWO, "`except ..., name`", re.compile(r"\s*except\b[^:#]*,\s*\w+\s*:")),
-    (TWO, "`raise ..., text`", re.compile(r"\s*raise\s+[\w.]+\s*,")),
-    (TWO, "backticks", re.compile(r"[^#\"']*`[^`]+`")),
-    (TWO, "`<>`", re.compile(r"[^#\"']*\w\s*<>\s*\w")),
-    ("a Python before 3.7", "`async` as a name", re.compile(r"[^#\"']*\basync\s*=")),
+    (TWO, "a print statement", regex(r"\s*print\b\s*[^\s(=.,:\[]")),
+    (TWO, "an exec statement", regex(r"\s*exec\b\s*[^\s(=.,:\[]")),
+    (TWO, "`except ..., name`", regex(r"\s*except\b[^:#]*,\s*\w+\s*:")),
+    (TWO, "`raise ..., text`", regex(r"\s*raise\s+[\w.]+\s*,")),
+    (TWO, "backticks", regex(r"[^#\"']*`[^`]+`")),
+    (TWO, "`<>`", regex(r"[^#\"']*\w\s*<>\s*\w")),
+    ("a Python before 3.7", "`async` as a name", regex(r"[^#\"']*\basync\s*=")),
 )
 """By version: what only it allows, and how its line begins."""
 

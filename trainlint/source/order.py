@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from trainlint.record import thing
+from trainlint.record import dataclass, thing
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.binding import parameters
 from trainlint.source.gradients import NO_GRADIENT
@@ -29,11 +29,11 @@ DEEPEST = 6
 MOST_EVENTS = 4_000
 MOST_ROOTS = 4
 HIGHEST = 4
-OPTIMIZER = re.compile(r"opt|adam|sgd|scaler|solver|engine|sam$|lbfgs", re.IGNORECASE)
-NO_OPTIMIZER = re.compile(r"sched|^lr|plateau|warmup|options?$", re.IGNORECASE)
-CLIPS = re.compile(r"^_?clip_?(?:and_?)?grad")
-CLEARS = re.compile(r"zero_?grad|clear_?grad|reset_?grad", re.IGNORECASE)
-UNWRAPS = re.compile(r"unwrap|de_?parallel|dataparallel|get_(?:raw|inner|base)_|^get_module$", re.IGNORECASE)
+OPTIMIZER = regex(r"opt|adam|sgd|scaler|solver|engine|sam$|lbfgs", re.IGNORECASE)
+NO_OPTIMIZER = regex(r"sched|^lr|plateau|warmup|options?$", re.IGNORECASE)
+CLIPS = regex(r"^_?clip_?(?:and_?)?grad")
+CLEARS = regex(r"zero_?grad|clear_?grad|reset_?grad", re.IGNORECASE)
+UNWRAPS = regex(r"unwrap|de_?parallel|dataparallel|get_(?:raw|inner|base)_|^get_module$", re.IGNORECASE)
 """A function that hands back the model it is given, with or without its wrapper."""
 
 KEEPS_ITSELF = frozenset(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
-from trainlint.record import thing
+from trainlint.record import dataclass, field, replace, thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.casts import is_cast

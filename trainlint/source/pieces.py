@@ -10,15 +10,14 @@ and comments between pieces belong to none, and where a piece stands counts only
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from trainlint.record import dataclass, field
 from trainlint.source.journal import (
     ALL,
     BODY,
@@ -263,6 +262,8 @@ def is_plain(name: str) -> bool:
 
 
 def _digest(text: str) -> str:
+    import hashlib
+
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
+from trainlint.record import replace
 from trainlint.source import objects
 from trainlint.source.binding import declared
 from trainlint.source.things import Arguments, Class, External, Frame, Opaque, Thing, Thunk

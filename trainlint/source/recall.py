@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
+from trainlint.record import dataclass, fields, is_dataclass
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Frame, Thunk
 

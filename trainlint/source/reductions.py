@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from enum import Enum
 
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.order import Entry
@@ -44,10 +44,10 @@ THROUGH = frozenset(
         "type",
     }
 )
-WEIGHT = re.compile(r"weight|lambda|alpha|beta|gamma|coef|ratio|(?<![a-z])w(?![a-z])|lmbda", re.IGNORECASE)
+WEIGHT = regex(r"weight|lambda|alpha|beta|gamma|coef|ratio|(?<![a-z])w(?![a-z])|lmbda", re.IGNORECASE)
 
 
-DEVICES = re.compile(r"gpu|device|parallel|world", re.IGNORECASE)
+DEVICES = regex(r"gpu|device|parallel|world", re.IGNORECASE)
 """What tests ask that decide whether a loss has a value for each device."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
+from trainlint.record import replace
 from trainlint.source import builtin, settings
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import (

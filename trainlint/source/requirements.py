@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.record import record
+from trainlint.regex import regex
 from trainlint.source.workspace import Workspace
 from trainlint.span import Span
 from trainlint.value import Step
@@ -28,11 +29,11 @@ WISHES = (
 )  # fmt: skip
 """Files in which people write down what a project needs."""
 
-INCLUDES = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE)
+INCLUDES = regex(r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE)
 MOST_FILES = 24
 """Files that may be looked at for one package."""
 
-BOUND = re.compile(r"(===|==|~=|>=|<=|!=|\^|~|>|<|=)?\s*[\"']?v?(\d+(?:\.\d+)*)(\.\*)?")
+BOUND = regex(r"(===|==|~=|>=|<=|!=|\^|~|>|<|=)?\s*[\"']?v?(\d+(?:\.\d+)*)(\.\*)?")
 SPECIFIER = r"\s*(?:\[[^\]]*\])?\s*(?:\(\s*)?(?P<versions>[^;#\n\"']*)"
 
 

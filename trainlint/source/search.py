@@ -9,6 +9,8 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from trainlint.regex import regex
+
 FEW_WORDS = 24
 """Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
 
@@ -17,18 +19,18 @@ SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 
 
 # Patterns that begin with letters are looked for five times quicker than those that begin with an assertion.
 
-WRITES = re.compile(rb"\.(?<!\bself\.)(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
+WRITES = regex(rb"\.(?<!\bself\.)(\w+)[ \t]*(?:[-+*]|//)?=(?!=)")
 """A write to an attribute of something that is not called ``self``."""
 
 SETTERS = (
-    re.compile(rb"setattr\(\s*[\w.]+\s*,\s*[\"'](\w+)[\"']"),
-    re.compile(rb"_module(?:(?<=\.add_module)|(?<=\.register_module))\(\s*[\"'](\w+)[\"']"),
-    re.compile(rb"\._modules\[\s*[\"'](\w+)[\"']"),
+    regex(rb"setattr\(\s*[\w.]+\s*,\s*[\"'](\w+)[\"']"),
+    regex(rb"_module(?:(?<=\.add_module)|(?<=\.register_module))\(\s*[\"'](\w+)[\"']"),
+    regex(rb"\._modules\[\s*[\"'](\w+)[\"']"),
 )
 """The same through ``setattr``, and through the table of a module's own modules."""
 
-DEFINED = re.compile(rb"def (?=(\w+))")
-DEFINITION = re.compile(rb"def \w+")
+DEFINED = regex(rb"def (?=(\w+))")
+DEFINITION = regex(rb"def \w+")
 """What is looked for in definitions alone."""
 
 Tables = tuple[dict[str, list[str]], dict[str, list[str]], dict[bytes, list[str]] | None]

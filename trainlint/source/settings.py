@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
+from trainlint.record import dataclass, replace
 from trainlint.source import builtin, files, objects
 from trainlint.source.arithmetic import MOST_BITS, assumed_by
 from trainlint.source.binding import arguments

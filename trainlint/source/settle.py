@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
+from trainlint.record import replace
 from trainlint.source import callers
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.names import statement

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
-from trainlint.record import thing
+from trainlint.record import replace, thing
 from trainlint.source import names, objects
 from trainlint.source.binding import argument
 from trainlint.source.nodes import nodes_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from trainlint.regex import IGNORECASE, regex
 from trainlint.source.sift.kind import words_of
-from trainlint.source.sift.pattern import Pattern
 
-NOQA = Pattern(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", ignores_case=True)
+NOQA = regex(rb"noqa[^\n]*?(?:\bTL[0-9]|[a-z]-[a-z])", IGNORECASE)
 """With a code or a name of ours; most are for other linters."""
 
 SPELLINGS = (b"noqa", b"NOQA", b"NoQA")

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
 from trainlint.knowledge.formats import WIDE
-from trainlint.record import record
+from trainlint.record import dataclass, field, record
+from trainlint.regex import regex
 from trainlint.source import builtin, objects
 from trainlint.source.castings import says
 from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
 from trainlint.source.history import Earlier, History
 from trainlint.source.nodes import nodes_of, statements
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
     Arguments,
@@ -39,7 +38,7 @@ from trainlint.value import Step, Unknown
 DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
 
-SETTING = tuple((word, Pattern(word.encode())) for word in (*precision.DEFAULT_SETTERS, *precision.INITIALISING))
+SETTING = tuple((word, regex(word.encode())) for word in (*precision.DEFAULT_SETTERS, *precision.INITIALISING))
 """What changes the format in which modules are made, and how it is found without reading every file."""
 
 COPIED = Unknown("the model is copied, and which of the two is cast is not followed")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from trainlint.knowledge.roles import roles
+from trainlint.record import replace
 from trainlint.source import (
     activations,
     builtin,

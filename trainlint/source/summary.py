@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
+from trainlint.record import dataclass, field, replace
 from trainlint.source.journal import ALL, BEFORE, BINDS, LAST, MEMBERS, PLAIN, ROWS, SAYS, TEXT
 from trainlint.source.nodes import nodes_of
 from trainlint.source.pieces import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 from trainlint.facts import Activation, Fill, Form, Layer
 from trainlint.knowledge import SIGNATURES, canonical, torch
 from trainlint.knowledge import activations as known_activations
 from trainlint.knowledge.formats import CASTING, REGIONS
+from trainlint.record import replace
 from trainlint.source import (
     activations,
     builtin,

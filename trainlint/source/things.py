@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field, replace
 
 from trainlint.facts import Activation, Dtype, Fill, Ids, Layer
-from trainlint.record import thing
+from trainlint.record import field, replace, thing
 from trainlint.source.summary import FunctionNode, Module
 from trainlint.value import Integer, Step, Unknown
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Alias
 from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles, roles
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import callers, saved
 from trainlint.source.binding import least
 from trainlint.source.builtin import entry, length
@@ -31,7 +31,7 @@ ASKING = ("convert_tokens_to_ids", "token_to_id", "get_vocab_size")
 
 GROWING = ("add_tokens", "add_special_tokens")
 ENCODING = ("encode", "encode_plus", "batch_encode_plus")
-MADE = re.compile(r"(\w+)\(\)@(\d+)")
+MADE = regex(r"(\w+)\(\)@(\d+)")
 """A tokenizer by the call that made it: what was called, and where."""
 
 OWN = Unknown("the padding token is the one that the checkpoint brings", "tokenizer.pad_token")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source.binding import parameters
 from trainlint.source.nodes import children, nodes_of
 from trainlint.source.summary import Module, bound, dotted, last
@@ -22,7 +23,7 @@ DEEPEST = 3
 MOST_CALLS = 60
 BACKWARD = frozenset({"backward", "manual_backward"})
 STEPS = frozenset({"step", "optimizer_step", "step_optimizer", "train_step"})
-SAYS = re.compile(
+SAYS = regex(
     r"^_?(?:train|fit|learn)(?!er|ing_|able)|train_(?:one_)?(?:epoch|step|model|loop)|(?:run|one)_epoch", re.IGNORECASE
 )
 """A function that says that it trains."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from trainlint.facts import Fact
+from trainlint.record import dataclass, field, replace
 from trainlint.source.journal import HEAD, Bundle, File, Given, Kind, Leaf, Leaves, Query
 
 TYPE_CHECKING = False

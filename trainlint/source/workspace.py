@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os.path
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from trainlint.record import dataclass, replace
+from trainlint.regex import regex, spelled, unspelled
 from trainlint.source import search
 from trainlint.source.journal import (
     HEAD,
@@ -28,7 +28,6 @@ from trainlint.source.pieces import Layout, Pieces, Reader
 from trainlint.source.recall import Recall
 from trainlint.source.search import Search
 from trainlint.source.sift import spelling
-from trainlint.source.sift.pattern import Pattern, unspelled
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, is_text, parse, rows
 
@@ -47,13 +46,13 @@ WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, K
 SIEVES = {Kind.MATCHING: Kind.MENTIONS, Kind.MATCHING_BOTH: Kind.BOTH, Kind.EXPORTING: Kind.WEB}
 """Queries for those files out of the answer to another query whose bytes tell something."""
 
-STARS = re.compile(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
+STARS = regex(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
-LISTED = re.compile(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
+LISTED = regex(rb"^__all__[ \t]*=[ \t]*[\[(]([\s\w\"',]*)[\])][ \t]*$", re.MULTILINE)
 """An ``__all__`` that is written out."""
 
-QUOTED = re.compile(rb"(?<=[\"'])\w+(?=[\"'])")
+QUOTED = regex(rb"(?<=[\"'])\w+(?=[\"'])")
 """A name in quotes."""
 
 KINDS = {kind.value: kind for kind in Kind}
@@ -346,21 +345,21 @@ class Workspace:
         query = Query(Kind.MENTIONS, (word, os.path.dirname(near)))
         return tuple(self._modules_of(self._asked(query)))
 
-    def mentioning(self, word: str, near: str, pattern: Pattern) -> Iterator[Module]:
+    def mentioning(self, word: str, near: str, pattern: re.Pattern[bytes]) -> Iterator[Module]:
         """The same one by one, but for those whose bytes are without a pattern: they need not be read."""
         return self._modules_of(self.saying_near(word, near, pattern))
 
-    def saying_near(self, word: str, near: str, pattern: Pattern) -> tuple[str, ...]:
+    def saying_near(self, word: str, near: str, pattern: re.Pattern[bytes]) -> tuple[str, ...]:
         """The same files by their paths, not read."""
-        return self._asked(Query(Kind.MATCHING, (word, os.path.dirname(near), pattern.spelled)))
+        return self._asked(Query(Kind.MATCHING, (word, os.path.dirname(near), spelled(pattern))))
 
-    def mentioning_both(self, word: str, other: str, pattern: Pattern) -> Iterator[Module]:
+    def mentioning_both(self, word: str, other: str, pattern: re.Pattern[bytes]) -> Iterator[Module]:
         """The modules whose text holds both words and a pattern, ``MOST_FILES`` of those with the words at most."""
         return self._modules_of(self.saying_all(word, other, pattern))
 
-    def saying_all(self, word: str, other: str, pattern: Pattern) -> tuple[str, ...]:
+    def saying_all(self, word: str, other: str, pattern: re.Pattern[bytes]) -> tuple[str, ...]:
         """The same files by their paths, not read."""
-        return self._asked(Query(Kind.MATCHING_BOTH, (word, other, pattern.spelled)))
+        return self._asked(Query(Kind.MATCHING_BOTH, (word, other, spelled(pattern))))
 
     def _asked(self, query: Query) -> tuple[str, ...]:
         """The answer to a query, noted."""
@@ -414,6 +413,8 @@ class Workspace:
 
     def state(self, dependencies: Dependencies) -> str:
         """A fingerprint of everything that a verdict rests on: as long as it stays, so does the verdict."""
+        import hashlib
+
         state = hashlib.sha256()
         for path in sorted(dependencies.files):
             data = self._data(path)
@@ -527,7 +528,7 @@ class Workspace:
         """What the bytes of a file must tell to pass a sieve."""
         *_, wanted = query.words
         if query.kind is not Kind.EXPORTING:
-            found = re.compile(*unspelled(wanted))
+            found = unspelled(wanted)
             return lambda path: found.search(self._text(path)) is not None
         bound = spelling.bound(wanted)
         return lambda path: self._offers(path, wanted) and bound.search(self._text(path)) is not None

@@ -12,10 +12,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from trainlint.record import dataclass, field, replace
 from trainlint.source.recall import Crossing, Event, Note
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Binding, Built, Entries, Frame, Thing, Thunk

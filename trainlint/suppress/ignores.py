@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trainlint.finding import Finding, TextEdit
 from trainlint.record import record
+from trainlint.regex import regex
 from trainlint.span import Span
 from trainlint.suppress.silences import Form, Silence
 from trainlint.suppress.statements import Statement, statements
@@ -15,7 +15,7 @@ from trainlint.suppress.statements import Statement, statements
 WIDEST = 120
 """Columns beyond which a comment goes to a line of its own, if it may."""
 
-ALONE = re.compile(r"#\s*(?:fmt|yapf|isort)\s*:")
+ALONE = regex(r"#\s*(?:fmt|yapf|isort)\s*:")
 """A comment for a formatter, which must stand alone."""
 
 

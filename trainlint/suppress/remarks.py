@@ -8,28 +8,28 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from tokenize import TokenInfo
 
 from trainlint.facts import Fact, Flaw, InvalidSuppression, UnusedSuppression
 from trainlint.finding import Finding
-from trainlint.record import record
+from trainlint.record import record, replace
+from trainlint.regex import regex
 from trainlint.rule import Rule
 from trainlint.selection import EVERYTHING, always_runs, did_you_mean, matches
 from trainlint.span import Span
 from trainlint.suppress.silences import OWN, Form, Silence, may_speak, stretch
 from trainlint.suppress.statements import statements
 
-OWN_WORD = re.compile(r"#\s*trainlint\s*(?P<colon>:?)\s*(?P<words>(?P<word>[\w-]+)\s*(?P<bracket>[\[(]?)[^#]*)")
+OWN_WORD = regex(r"#\s*trainlint\s*(?P<colon>:?)\s*(?P<words>(?P<word>[\w-]+)\s*(?P<bracket>[\[(]?)[^#]*)")
 """A comment that may be meant for us."""
 
 OURS = ("ignore", "ignore-file")
 SILENCING = frozenset({*OURS, "noqa", "disable", "off", "skip", "allow", "nolint", "suppress"})
 """What other tools say for it."""
 
-NOQA_WORD = re.compile(r"# (?P<words>noqa(?P<before>\s*:?\s*)(?P<word>[\w-]+))", re.IGNORECASE)
-LATER = re.compile(r"[\w-]+")
-CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+")
+NOQA_WORD = regex(r"# (?P<words>noqa(?P<before>\s*:?\s*)(?P<word>[\w-]+))", re.IGNORECASE)
+LATER = regex(r"[\w-]+")
+CODE_LIKE = regex(r"[A-Za-z]+[0-9]+")
 
 
 @record

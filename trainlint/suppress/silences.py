@@ -13,16 +13,17 @@ from tokenize import TokenInfo
 
 from trainlint.finding import Finding
 from trainlint.record import record
+from trainlint.regex import regex
 from trainlint.selection import EVERYTHING, matches
 from trainlint.span import Span
 from trainlint.suppress.statements import Statement, statements
 
-OWN = re.compile(r"#\s*trainlint:\s*(?P<words>ignore(?P<whole>-file)?\[(?P<selectors>[^\]]*)\])(?P<reason>[^#]*)")
+OWN = regex(r"#\s*trainlint:\s*(?P<words>ignore(?P<whole>-file)?\[(?P<selectors>[^\]]*)\])(?P<reason>[^#]*)")
 CODES = r"(?P<selectors>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+)"
-NOQA = re.compile(rf"# (?P<words>noqa(?::\s?{CODES})?)(?P<reason>[^#]*)", re.IGNORECASE)
-NOQA_FILE = re.compile(rf"# (?P<words>flake8[:=]\s*noqa(?::\s?{CODES})?)(?P<reason>[^#]*)", re.IGNORECASE)
-WORD = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
-CODE = re.compile(r"[^,\s]+")
+NOQA = regex(rf"# (?P<words>noqa(?::\s?{CODES})?)(?P<reason>[^#]*)", re.IGNORECASE)
+NOQA_FILE = regex(rf"# (?P<words>flake8[:=]\s*noqa(?::\s?{CODES})?)(?P<reason>[^#]*)", re.IGNORECASE)
+WORD = regex(r"[^,\s](?:[^,]*[^,\s])?")
+CODE = regex(r"[^,\s]+")
 
 
 class Form(Enum):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from trainlint.record import record
+from trainlint.record import record, replace
 
 DEEPEST = 100
 """Containers inside containers; nobody writes more by hand."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, field
 
+from trainlint.record import dataclass, field
+from trainlint.regex import regex
 from trainlint.source.data.datum import DEEPEST, Broken, Datum, Mapping, Place, Scalar, Sequence, placed, text_of
 
 LARGEST = 2 * 1024 * 1024
-TOKEN = re.compile(r'[ \t\r\n]*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>[{}\[\]:,])|(?P<word>[-+\w.]+))', re.DOTALL)
+TOKEN = regex(r'[ \t\r\n]*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>[{}\[\]:,])|(?P<word>[-+\w.]+))', re.DOTALL)
 WORDS = {"true": True, "false": False, "null": None}
 MOST_DIGITS = 1000
 
@@ -107,6 +107,8 @@ class _Reader:
 
 
 def _unquoted(text: str, row: int) -> str:
+    import json
+
     try:
         found: object = json.loads(text, strict=False)
     except ValueError:

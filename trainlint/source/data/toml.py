@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 
+from trainlint.regex import regex
 from trainlint.source.data.datum import DEEPEST, Broken, Datum, Foreign, Mapping, Place, Scalar, Sequence, text_of
 
-HEAD = re.compile(r"^\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
-LINE = re.compile(r"^(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=(.*)$")
+HEAD = regex(r"^\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+LINE = regex(r"^(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=(.*)$")
 LARGEST = 1024 * 1024
 
 

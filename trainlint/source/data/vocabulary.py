@@ -6,7 +6,6 @@ a token is written is looked for when somebody asks.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 
@@ -28,6 +27,8 @@ class Vocabulary:
 
     def place(self, token: str) -> Place:
         """Where a token is written; a list of words has no quotes."""
+        import json
+
         spelled = {json.dumps(token), json.dumps(token, ensure_ascii=False)}
         quoted = "|".join(map(re.escape, sorted(spelled)))
         content = rf'"content"\s*:\s*({quoted})'
@@ -42,6 +43,8 @@ class Vocabulary:
 def of_json(data: bytes) -> Vocabulary:
     """The vocabulary of ``tokenizer.json``, or a plain table of tokens and ids."""
     text = text_of(data)
+    import json
+
     try:
         found: object = json.loads(text)
     except ValueError as error:

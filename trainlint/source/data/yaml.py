@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import yaml
 from yaml.constructor import SafeConstructor
 
+from trainlint.record import dataclass, field
 from trainlint.source.data.datum import (
     DEEPEST,
     MOST_VALUES,

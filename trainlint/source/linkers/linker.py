@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 
 from trainlint.facts import Fact
 from trainlint.record import record
@@ -16,9 +17,41 @@ FEWER_STEPS = 4_000
 
 @record
 class Linker:
-    """One kind of site: what is done there in words, the sites of a file, and the facts of a site in one world."""
+    """One kind of site: what is done there in words, the sites of a file, and the facts of a site in one world.
+
+    A file that reads none of the ``words``, under no name that an import gives them, has no such site, and none has one
+    that is not ``sifted``: there, the module that looks for them need not be loaded.
+    """
 
     doing: str
     sites: Callable[[World, Module], Iterable[Site]]
     facts: Callable[[World, Site], Iterable[Fact]]
     steps: int = FEWER_STEPS
+    words: frozenset[str] = frozenset()
+    sifted: Callable[[bytes], bool] | None = None
+
+    def may_look_at(self, module: Module) -> bool:
+        """Whether a file may have such a site."""
+        if self.words and not module.among(self.words) and not any(word in module.aliases for word in self.words):
+            return False
+        return self.sifted is None or self.sifted(module.data)
+
+
+def sites_of(home: str) -> Callable[[World, Module], Iterable[Site]]:
+    """The sites of a module below this folder, which is loaded when it is to look for some."""
+
+    def sites(world: World, module: Module) -> Iterable[Site]:
+        found: Iterable[Site] = import_module(f"{__package__}.{home}").sites(world, module)
+        return found
+
+    return sites
+
+
+def facts_of(home: str) -> Callable[[World, Site], Iterable[Fact]]:
+    """The facts of a module below this folder, which is loaded when there is a site."""
+
+    def facts(world: World, site: Site) -> Iterator[Fact]:
+        found: Iterator[Fact] = import_module(f"{__package__}.{home}").facts(world, site)
+        return found
+
+    return facts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trainlint.regex import regex
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.pattern import Pattern
 
 HANDED_OUT = (b".state_dict(", b"parameters()")
 CHOSEN = (
@@ -12,10 +12,10 @@ CHOSEN = (
 )  # fmt: skip
 """In lower case: what is kept of the best round says so, or stands where that is decided."""
 
-STORED = Pattern(rb"\]\s*=[^=](?s:.{0,160}?)state_dict\(")
+STORED = regex(rb"\]\s*=[^=](?s:.{0,160}?)state_dict\(")
 """Weights are put under a key, one round after the other."""
 
-RENAMED = Pattern(rb"best\w*[ \t]*(?:,[ \t]*\w+[ \t]*)*=[^=]{0,120}?(?:model|net|encoder|classifier|copy\()")
+RENAMED = regex(rb"best\w*[ \t]*(?:,[ \t]*\w+[ \t]*)*=[^=]{0,120}?(?:model|net|encoder|classifier|copy\()")
 """In lower case: something called best is made of something called a model."""
 
 
@@ -34,10 +34,10 @@ keeps = Kind("weights that are kept", confirms=_keeps)
 
 AVERAGES = (b"AveragedModel", b"ModelEma", b"EMAModel", b"ExponentialMovingAverage", b"ema_pytorch")
 UPDATES = (
-    Pattern(rb"\.mul_\([^()]{1,160}\)[\s\\]*\.add_\("),
-    Pattern(rb"lerp(?:(?<=\blerp)|(?<=_foreach_lerp))_?\("),
-    Pattern(rb"\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*"),
-    Pattern(rb"\*\s*\(\s*1(?:\.0?)?\s*-"),
+    regex(rb"\.mul_\([^()]{1,160}\)[\s\\]*\.add_\("),
+    regex(rb"lerp(?:(?<=\blerp)|(?<=_foreach_lerp))_?\("),
+    regex(rb"\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*"),
+    regex(rb"\*\s*\(\s*1(?:\.0?)?\s*-"),
 )
 """One tensor is moved towards another by a part of the way."""
 

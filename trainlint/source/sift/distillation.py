@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from trainlint.regex import regex
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.words import DIVERGENCE, MATCHING
 
 TAUGHT = (b"eacher", b"istil", b"kl_div", b"KLDivLoss", b"model_t", b"net_t", b"t_net", b"t_model", b"tnet", b"tmodel")
 COPIES = (b"deepcopy", b"load_state_dict")
-TEACHER = Pattern(rb"self\.(?:\w*[Tt]eacher\w*|t_?model|t_?net|model_t|net_t)\s*=[^=]")
+TEACHER = regex(rb"self\.(?:\w*[Tt]eacher\w*|t_?model|t_?net|model_t|net_t)\s*=[^=]")
 """Something that is called a teacher is kept on an object."""
 
 SHORT = frozenset((b"t_model", b"tmodel", b"t_net", b"tnet", b"model_t", b"net_t"))

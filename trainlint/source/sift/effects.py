@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trainlint.regex import regex
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.spelling import closing
 from trainlint.source.sift.words import CASTS, MISSPELLED, OPERATIONS
 
@@ -16,16 +16,16 @@ MODULES = (
 )
 """What ends so is a module, if nothing else is known of it."""
 
-ALONE = Pattern(
+ALONE = regex(
     rb"[ \t]*%s(?:\.(?:%s)|%s\.(?:%s))\("
     % (PLACE, b"|".join(sorted(OPERATIONS - CASTS)), MODULES, b"|".join(sorted(CASTS)))
 )
 """A line that starts with such an operation, so that nothing takes its result."""
 
-ORDERS = Pattern(rb"\n[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\][\w.]*)*\(")
+ORDERS = regex(rb"\n[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\][\w.]*)*\(")
 """The beginning of a line that starts with a call."""
 
-AFTER = Pattern(rb"[ \t]*(?:[;#\r\n]|\Z)")
+AFTER = regex(rb"[ \t]*(?:[;#\r\n]|\Z)")
 """What may follow on the line of a statement."""
 
 OPENING = frozenset(bytes([byte]) for byte in b"([{=+-*/%&|^<~@")
@@ -64,7 +64,7 @@ def samples(data: bytes) -> bool:
     return SAMPLED(data) or SHARED(data)
 
 
-FROZEN = Pattern(
+FROZEN = regex(
     rb"\.requires_grad(?<!\bp\.requires_grad)(?<!\bparam\.requires_grad)(?<!\bweight\.requires_grad)"
     rb"(?<!\bbias\.requires_grad)[ \t]*=[^=]|\.requir(?:%s)[ \t]*=[^=]"
     % b"|".join(word.removeprefix(b"requir") for word in sorted(MISSPELLED))

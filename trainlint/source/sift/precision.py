@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from trainlint.regex import regex
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.words import OPTIMIZER
 
-OWN = Pattern(rb"(?m)^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)")
+OWN = regex(rb"(?m)^[ \t]*class\s+\w+\s*\([^)]*(?:Optimizer|Adam|SGD)")
 """A class of the project is an optimizer."""
 
-TRAINER = Pattern(rb"Trainer\s*\(")
+TRAINER = regex(rb"Trainer\s*\(")
 TRAINED = (b"train_dataset", b"**")
 """A trainer that trains is given data; behind the stars it may come from elsewhere."""
 STEPS = (b"def compute_loss", b"def training_step")
-STEP = Pattern(rb"def (?:compute_loss|training_step)\b")
+STEP = regex(rb"def (?:compute_loss|training_step)\b")
 CASTS = (b".half", b".bfloat16", b".to")
 
 

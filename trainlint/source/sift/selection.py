@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from trainlint.regex import regex
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.words import TRACKER
 
 EXTREMES = (b"lowest", b"highest", b"min_val", b"min_loss", b"loss_min", b"max_val", b"max_acc", b"prev_loss")
 RECORDS = (b"best", *EXTREMES)
 RECORD_WORDS = "|".join(("best", *(word.decode() for word in EXTREMES)))
-RECORDED = Pattern(RECORD_WORDS.encode())
+RECORDED = regex(RECORD_WORDS.encode())
 """In lower case: what the best value so far is called."""
 
-ABOVE = Pattern(rb"(?<!-)[<>]=?[^=]*\Z")
-BELOW = Pattern(rb"[^=]{0,120}[<>]")
+ABOVE = regex(rb"(?<!-)[<>]=?[^=]*\Z")
+BELOW = regex(rb"[^=]{0,120}[<>]")
 NEAR = 122
 """In lower case: something is compared with a record, no further away than this."""
 
@@ -27,12 +27,12 @@ CALLBACK = frozenset((b"ModelCheckpoint", b"EarlyStopping"))
 ARGUMENTS = (b"load_best_model_at_end", b"metric_for_best_model")
 PLATEAU = b"ReduceLROnPlateau"
 SCHEDULERS = (b"sched", b"plateau", b"lr_")
-STEPPED = Pattern(rb"step(?<=\.step)\(\s*[\w\-]")
-STEPPED_BY = Pattern(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.\Z")
+STEPPED = regex(rb"step(?<=\.step)\(\s*[\w\-]")
+STEPPED_BY = regex(rb"(?:sched\w*|plateau\w*|lr_\w+)(?:\[\w+\])?\.\Z")
 """A scheduler is given a number."""
 
 TRAINED = (b"backward", b".fit(", b".train(")
-NEWEST = Pattern(rb"save\w*\((?s:.{0,200}?)best|filename\s*=\s*f?[\"'][^\"'\n]*best")
+NEWEST = regex(rb"save\w*\((?s:.{0,200}?)best|filename\s*=\s*f?[\"'][^\"'\n]*best")
 """In lower case: something is saved under a name that says best."""
 
 

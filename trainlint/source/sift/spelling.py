@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from trainlint.source.sift.pattern import Pattern
+from trainlint.regex import regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 SPACED = bytes(byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256))
 """Turns what is no part of an identifier into spaces."""
 
-MARKS = Pattern(rb"[()\"'#]")
+MARKS = regex(rb"[()\"'#]")
 
 
 def last_name(before: bytes) -> bytes:
@@ -44,7 +48,7 @@ GAP = rb"(?:[\s)\\]|#[^\n]*\n)*"
 """What may stand between a name and the bracket that opens a call of it."""
 
 
-def called(name: str) -> Pattern:
+def called(name: str) -> re.Pattern[bytes]:
     """Where a function or class of a name is called: not where it is defined.
 
     >>> bool(called("step").search(b"def step(self): loss.backward()"))
@@ -53,10 +57,10 @@ def called(name: str) -> Pattern:
     True
     """
     word = name.encode()
-    return Pattern(rb"%b(?<!\w%b)(?<!def %b)(?<!class %b)%b\(" % (word, word, word, word, GAP))
+    return regex(rb"%b(?<!\w%b)(?<!def %b)(?<!class %b)%b\(" % (word, word, word, word, GAP))
 
 
-def handed_on(name: str) -> Pattern:
+def handed_on(name: str) -> re.Pattern[bytes]:
     """Where a name is read and not called: in a table, say, or as an argument.
 
     What is defined so, or stands in quotes, is not read; what ``case`` compares with is not handed on.
@@ -67,10 +71,10 @@ def handed_on(name: str) -> Pattern:
     False
     """
     word = name.encode()
-    return Pattern(rb"%b(?!\w|[ \t]*\()(?<!\w%b)(?<!def %b)(?<!class %b)(?<![\"'`]%b)" % (word, word, word, word, word))
+    return regex(rb"%b(?!\w|[ \t]*\()(?<!\w%b)(?<!def %b)(?<!class %b)(?<![\"'`]%b)" % (word, word, word, word, word))
 
 
-def imported(name: str) -> Pattern:
+def imported(name: str) -> re.Pattern[bytes]:
     """Where a module of a name may be imported as a whole.
 
     >>> bool(imported("shapes").search(b"from codec import rates, shapes as sizes"))
@@ -80,10 +84,10 @@ def imported(name: str) -> Pattern:
     """
     word = name.encode()
     before = rb"(?:(?<=import %b)|(?<=[,(\n\t ][ \t]%b)|(?<=[,(\n\t.]%b))" % (word, word, word)
-    return Pattern(rb"%b(?!\w)%b[ \t]*(?:[,);#\\\r\n.]|as\b|\Z)" % (word, before))
+    return regex(rb"%b(?!\w)%b[ \t]*(?:[,);#\\\r\n.]|as\b|\Z)" % (word, before))
 
 
-def bound(name: str) -> Pattern:
+def bound(name: str) -> re.Pattern[bytes]:
     """Where a statement may bind a name, by what stands around it.
 
     >>> bool(bound("rates").search(b"def rates(): ...")), bool(bound("rates").search(b"for rates in shapes: ..."))
@@ -95,4 +99,4 @@ def bound(name: str) -> Pattern:
     behind = rb"[ \t\f]*(?:[=:,)\]};#\r\n\\]|\Z|(?:\*\*|//|>>|<<|[-+*/%@&|^])=|(?:in|if)\b)"
     defined = rb"(?<=def[ \t\f]%b)|(?<=class[ \t\f]%b)|(?<=[\s\\][\s\\]%b)" % (word, word, word)
     imported = rb"(?:(?<=import[ \t\f]%b)|(?<=,[ \t\f]%b)|(?<=,%b))[ \t\f]*\." % (word, word, word)
-    return Pattern(rb"%b(?!\w)(?<![\w.]%b)(?:%b|%b|%b)" % (word, word, behind, defined, imported))
+    return regex(rb"%b(?!\w)(?<![\w.]%b)(?:%b|%b|%b)" % (word, word, behind, defined, imported))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from trainlint.regex import IGNORECASE, regex
 from trainlint.source.sift.kind import Kind, Words
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.sift.spelling import closing, last_name
 from trainlint.source.sift.words import COLLATOR, DETECTOR, LOSS, METRIC, SAMPLED, SEGMENTING, TRAINER
 
@@ -18,39 +18,39 @@ SKIPS = (b"padding_idx", b"ignore_index", b"ignored_index", b"ignore_label", b"i
 
 CALLED = rb"\w*(?:[\s\\)]|#[^\n]*\n)*(?:\(|\bas\b)"
 OWN_METRIC = tuple(
-    (word, Pattern(word + ends + CALLED))
+    (word, regex(word + ends + CALLED))
     for word, ends in ((b"acc", rb"(?:uracy)?(?![a-z])"), (b"Acc", rb"(?:uracy)?(?![a-z])"), (b"ACC", b""))
 )
 """A callable that calls itself an accuracy is called here, or imported under another name."""
 
 PREDICTORS = (b"argmax", b"multinomial", b"topk")
-LARGEST = Pattern(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
+LARGEST = regex(rb"\.max\(\s*(?:[\w.]+\s*,\s*)?(?:dim|-?1)")
 """A class is predicted by a function that does nothing else, or by a maximum along one dimension."""
-ACCEPTED = Pattern(
+ACCEPTED = regex(
     rb"ignore(?:(?<=self\.ignore)d?_(?:index|idx|label|id)\s*=[^=]|(?<=[(,\s]ignore)d?_(?:index|idx|label|id)\s*[:=,)])"
 )
 """A sentinel is kept, or accepted."""
 
-PADDED_LOSS = Pattern(rb"class \w*(?:Loss|Criterion|CrossEntropy|Smoothing)")
-KEPT_PADDING = Pattern(rb"self\.pad(?:ding)?_(?:index|idx|id|token_id)\s*=[^=]")
+PADDED_LOSS = regex(rb"class \w*(?:Loss|Criterion|CrossEntropy|Smoothing)")
+KEPT_PADDING = regex(rb"self\.pad(?:ding)?_(?:index|idx|id|token_id)\s*=[^=]")
 """A padding index is kept where some class is a loss."""
 
-ASKED = Pattern(rb"\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
+ASKED = regex(rb"\s*(?:\w+\s*\]|[\w.]+\s*[\[(])")
 """A container is asked for what a variable, a call or an element names."""
 
-TABLE = Pattern(
+TABLE = regex(
     rb"(?![A-Z0-9_]*(?:FUNC|MAPP|2CLS|2FN))[A-Z][A-Z0-9_]*|itos|id2\w+|idx2\w+|int2\w+|\w*names|\w+_to_\w+|"
     rb"classes|chars|vocab"
 )
 """What a table of labels is called."""
 
-OWN = Pattern(rb"(?:^|[^\w.])self\.[\w.]+\s*\Z")
+OWN = regex(rb"(?:^|[^\w.])self\.[\w.]+\s*\Z")
 """Such a table is an attribute of its own object: no statement of the module names it."""
 
 NEAR = 240
 """Bytes in which the other side of a bracket or a comparison is looked for, comments included."""
 
-PADDED = Pattern(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
+PADDED = regex(rb"[(,]\s*padding_idx\s*=\s*(?!config\.pad_token_id|self\.padding_idx)")
 """A padding index is given by its name, and not read from the settings of a published checkpoint."""
 
 
@@ -66,10 +66,10 @@ CUTS = (
 )
 """Scores whose last part ends somewhere, ``[..., :stop]``, or is shut out, ``[..., stop:] = -inf``."""
 
-NO_CLASSES = Pattern(rb"//|dim|rot|half|length|rank|hidden|embed", ignores_case=True)
+NO_CLASSES = regex(rb"//|dim|rot|half|length|rank|hidden|embed", IGNORECASE)
 """Where an end says so, it is a share of a hidden state, not a number of classes."""
 
-REMARK = Pattern(rb"#[^\n]*")
+REMARK = regex(rb"#[^\n]*")
 
 PREDICTS = frozenset((b"argmax", b"multinomial", b"softmax", b"Categorical", b"topk", b"cross_entropy"))
 """What is done with logits."""
@@ -82,7 +82,7 @@ SELECTED = rb"\]\s*\.mean\(\)"
 
 TAKING = (b"one_hot", b".gather(", b".index_select(", b".scatter")
 REFUSING = tuple(
-    Pattern(word)
+    regex(word)
     for word in (
         rb"one_hot(?<!\wone_hot)(?:[\s\\]*\(|\s+as\b)",
         rb"\.gather\(",
@@ -92,16 +92,14 @@ REFUSING = tuple(
 )
 """What takes an index and refuses a negative one."""
 
-ANSWERS = Pattern(
-    rb"(?:label|target|tgt|tag|answer|truth|gold|cls|class|\by\b)\w*(?!\w)(?!\s*=[^=])", ignores_case=True
-)
+ANSWERS = regex(rb"(?:label|target|tgt|tag|answer|truth|gold|cls|class|\by\b)\w*(?!\w)(?!\s*=[^=])", IGNORECASE)
 """What targets are called; what an option is called says nothing."""
 
 LONGEST = 1000
 """Bytes in which a call ends, comments included."""
 
 INDEXED = rb"[\w\])]\[(?:[^\[\]]{0,160},)?\s*[\w.]*(?:label|target|tgt)\w*[,\s]*\]"
-INDICES = tuple((word, Pattern(word + rb"\w*[,\s]*\]")) for word in (b"label", b"target", b"tgt"))
+INDICES = tuple((word, regex(word + rb"\w*[,\s]*\]")) for word in (b"label", b"target", b"tgt"))
 """A subscript by something that is named like a target."""
 
 
@@ -112,7 +110,7 @@ PICKS = (b"gather", b"scatter", b"one_hot")
 MASKING = (b"pad", b"eos", b"eot")
 SKIPPING = (b"pad", b"ignor")
 ENDS = (b"eos", b"eot", b"eod", b"stop", b"end")
-STOPPING = Pattern(
+STOPPING = regex(
     rb"(?<![a-z])(?:eo[std](?:id|ix|idx|index|tok|token|symbol)?|stop|end(?:of[a-z]*)?)s?(?![a-z])|E(?:o[std]|nd)|Stop|"
     rb"(?<![A-Z])(?:EO[STD](?:ID|IX|IDX|INDEX|TOK|TOKEN|SYMBOL)?|STOP|END(?:OF[A-Z]*)?)S?(?![A-Z](?![a-z]))"
 )
@@ -120,15 +118,15 @@ STOPPING = Pattern(
 
 OPERATORS = (b"==", b"!=")
 METHODS = (b".eq", b".ne")
-CALL = Pattern(rb"(?:[\s\\]|#[^\n]*\n)*\(")
-BEFORE = Pattern(rb"(\w+)(?:[\s)\\]|#[^\n]*\n)*\Z")
-AFTER = Pattern(rb"(?:[\s(\\]|#[^\n]*\n)*([\w.]*)(?![\w.])[ \t]*([\[(])?[\s)\\]*")
-ENDED = Pattern(rb":|\.(?!bool\b)")
+CALL = regex(rb"(?:[\s\\]|#[^\n]*\n)*\(")
+BEFORE = regex(rb"(\w+)(?:[\s)\\]|#[^\n]*\n)*\Z")
+AFTER = regex(rb"(?:[\s(\\]|#[^\n]*\n)*([\w.]*)(?![\w.])[ \t]*([\[(])?[\s)\\]*")
+ENDED = regex(rb":|\.(?!bool\b)")
 """What follows a comparison that masks nothing: it is a test, or something is made of it."""
 
 MODEL = (b"logits", b"model", b"net", b"lm", b"gpt", b"decoder", b"transformer")
-STEPS = Pattern(rb"backward\b(?:(?<=\.backward)|[\s\\]*\()")
-STEP = Pattern(rb"def\s+training_step\b")
+STEPS = regex(rb"backward\b(?:(?<=\.backward)|[\s\\]*\()")
+STEP = regex(rb"def\s+training_step\b")
 """A model is trained by hand."""
 
 
@@ -273,8 +271,8 @@ def _is_mean(words: Words) -> bool:
     return sums > 1 and COMPILED_DIVIDED.search(data) is not None
 
 
-COMPILED_CUTS = tuple(map(Pattern, CUTS))
-COMPILED_INDEXED, COMPILED_SELECTED, COMPILED_DIVIDED = map(Pattern, (INDEXED, SELECTED, DIVIDED))
+COMPILED_CUTS = tuple(map(regex, CUTS))
+COMPILED_INDEXED, COMPILED_SELECTED, COMPILED_DIVIDED = map(regex, (INDEXED, SELECTED, DIVIDED))
 
 keeps_sentinel = Kind("a sentinel that is kept", LOSS | frozenset(SMOOTH), confirms=_keeps_sentinel)
 """A sentinel is kept or accepted where losses are computed."""

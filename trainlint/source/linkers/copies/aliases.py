@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Sharing
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.names import holds, reaching
@@ -33,7 +33,7 @@ ON_CPU = frozenset({"cpu", "numpy"})
 """Methods of a tensor that copy only what lies on another device."""
 
 HANDED_OUT = frozenset({"named_parameters", "named_buffers", "parameters", "buffers"})
-NO_MODEL = re.compile(
+NO_MODEL = regex(
     r"opt|sched|scaler|(?<![a-z])(?:e|s)ma|swa|averag|loader|sampler|teacher|target|shadow|metric|tokenizer|vocab|cfg",
     re.IGNORECASE,
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import KeptWeights, Sharing
+from trainlint.record import replace
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.binding import parameters
 from trainlint.source.linkers.copies import aliases, devices, resets, rounds, uses
@@ -26,10 +27,10 @@ from trainlint.source.world import World
 from trainlint.value import Step
 
 HANDS_OUT = ("state_dict", *sorted(aliases.HANDED_OUT))
-BEST = re.compile(r"best|optimal|snapshot|backup|champion|winner|kept|saved", re.IGNORECASE)
-MODEL = re.compile(r"model|net(?:work)?s?$|^net|encoder|classifier|policy|module|learner", re.IGNORECASE)
-OTHER = re.compile(r"name|path|type|cls|class$|config|params?$|dir|file|id$|index|idx|fn$|str$", re.IGNORECASE)
-KEEPERS = re.compile(r"early|stop|callback|checkpoint|keep|best", re.IGNORECASE)
+BEST = regex(r"best|optimal|snapshot|backup|champion|winner|kept|saved", re.IGNORECASE)
+MODEL = regex(r"model|net(?:work)?s?$|^net|encoder|classifier|policy|module|learner", re.IGNORECASE)
+OTHER = regex(r"name|path|type|cls|class$|config|params?$|dir|file|id$|index|idx|fn$|str$", re.IGNORECASE)
+KEEPERS = regex(r"early|stop|callback|checkpoint|keep|best", re.IGNORECASE)
 DEEPEST = 2
 
 

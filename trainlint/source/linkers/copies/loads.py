@@ -7,20 +7,19 @@ back to the call that loads it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from trainlint.facts import Dtype, LoadedModel, Storage
 from trainlint.knowledge import published
 from trainlint.knowledge.precision import DTYPE_KEYWORDS, QUANTISING
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source import objects
 from trainlint.source.linkers.precision import optimizers, trainers
 from trainlint.source.linkers.precision.surroundings import surroundings
 from trainlint.source.linkers.site import Site, call_of, standing
 from trainlint.source.parameters import trained
 from trainlint.source.requirements import Declared, declared
-from trainlint.source.sift.pattern import Pattern
 from trainlint.source.storage import weights
 from trainlint.source.summary import Module, last
 from trainlint.source.text import is_test
@@ -33,8 +32,8 @@ LIBRARY = "transformers."
 FIFTH = (5,)
 """From this version on the library keeps the format of the checkpoint where it is told none."""
 
-NO_MODEL = re.compile(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
-PARTLY = re.compile(r"(?i)peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad")
+NO_MODEL = regex(r"Tokenizer|Processor|Config|Extractor|^TF|^Flax|Pipeline|Streamer|Retriever|Scheduler")
+PARTLY = regex(r"(?i)peft|lora\b|adapter|quantiz|load_in_|bitsandbytes|freez|requires_grad")
 """What files say where not all of the weights are trained as they were loaded."""
 
 
@@ -59,7 +58,7 @@ def _is_anything_loaded(world: World) -> bool:
     known = world.workspace.answers.get(key)
     if not isinstance(known, bool):
         every = world.workspace.saying("from_pretrained", "transformers")
-        partly = world.workspace.saying_all("from_pretrained", "transformers", Pattern(PARTLY.pattern.encode()))
+        partly = world.workspace.saying_all("from_pretrained", "transformers", regex(PARTLY.pattern.encode()))
         wholly = (path for path in every if path not in partly and not is_test(path))
         known = world.workspace.answers[key] = any(_may_load(world, path) for path in wholly)
     return known

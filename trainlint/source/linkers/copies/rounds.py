@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.knowledge import torch
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.linkers.copies.aliases import FunctionDef
 from trainlint.source.names import statement
@@ -27,8 +27,8 @@ DEEPEST = 3
 MOST_CALLERS = 3
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
-CHOOSES = re.compile(r"best|better|improv|is_new|lowest|highest|min|max", re.IGNORECASE)
-COUNTS = re.compile(r"epoch|step|iter|rank|round|patience|counter|count|wait|warm|len$|size|every|freq", re.IGNORECASE)
+CHOOSES = regex(r"best|better|improv|is_new|lowest|highest|min|max", re.IGNORECASE)
+COUNTS = regex(r"epoch|step|iter|rank|round|patience|counter|count|wait|warm|len$|size|every|freq", re.IGNORECASE)
 """What a comparison counts by: it says when, and not that something is better."""
 
 WRAPS = frozenset({"prepare", "compile", "script", "setup", *(name.rpartition(".")[2] for name in torch.WRAPPERS)})

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Divergence, Reduction
 from trainlint.knowledge import torch
+from trainlint.regex import regex
 from trainlint.source import regions
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.distillation import onward
@@ -33,7 +34,7 @@ REDUCTIONS = {each.value: each for each in Reduction}
 LEGACY = ("reduce", "size_average")
 """What said before ``reduction`` how the numbers become one, and still outweighs it."""
 
-EVALUATING = re.compile(r"eval|valid|(?<![a-z])test|metric|measure|monitor", re.IGNORECASE)
+EVALUATING = regex(r"eval|valid|(?<![a-z])test|metric|measure|monitor", re.IGNORECASE)
 """A function that only looks says so."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import SelfMatch
 from trainlint.knowledge import torch
+from trainlint.regex import regex
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.distillation.origins import Origin, origin
 from trainlint.source.linkers.site import (
@@ -27,7 +28,7 @@ from trainlint.source.things import Frame, Thunk
 from trainlint.source.world import Path, World
 
 KNOWN = frozenset((*torch.MATCHING_FUNCTIONS, *torch.MATCHING_CLASSES))
-TEACHER = re.compile(r"teacher|(?<![a-z])t_?(?:model|net)(?![a-z])|(?:model|net)_t(?![a-z])", re.IGNORECASE)
+TEACHER = regex(r"teacher|(?<![a-z])t_?(?:model|net)(?![a-z])|(?:model|net)_t(?![a-z])", re.IGNORECASE)
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:

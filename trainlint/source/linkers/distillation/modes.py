@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.summary import Module, last
 from trainlint.source.things import Built, Class, External, Frame, Thing
@@ -13,7 +13,7 @@ from trainlint.source.world import World
 from trainlint.value import Step
 
 DEEPEST = 4
-DEPENDING = re.compile(
+DEPENDING = regex(
     r"[Dd]rop_?(?:out|path|connect|block)|DropPath|BatchNorm|BatchRenorm|StochasticDepth|Transformer|MultiheadAttention"
     r"|RReLU|InstanceNorm|\btraining$"
 )

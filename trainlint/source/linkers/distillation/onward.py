@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
-from trainlint.record import thing
+from trainlint.record import dataclass, field, thing
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.summary import Module, last, targets
 from trainlint.source.training import inside
@@ -25,16 +25,16 @@ MOST_STAGES = 300
 NUMBERS = frozenset({"item", "tolist", "numpy", "detach"})
 """What is read of a tensor without its gradient."""
 
-SHOWING = re.compile(
+SHOWING = regex(
     r"^(?:print|float|int|round|str|format|len|isnan|isfinite|isinf|allclose|info|debug|warning|log(?:_\w+)?|add_scalars?"
     r"|write|report|tqdm|set_(?:postfix|description)|assert\w*)$"
 )
 """Functions that show a number or compare it, and train on nothing."""
 
-RECORDS = re.compile(r"metric|stat|log|info|meter|record|hist|monitor|scalar", re.IGNORECASE)
+RECORDS = regex(r"metric|stat|log|info|meter|record|hist|monitor|scalar", re.IGNORECASE)
 """What a container of numbers is called that somebody looks at."""
 
-CLASSES = re.compile(
+CLASSES = regex(
     r"class|vocab|n_?way|(?:num|nb|n)_?(?:labels?|outputs?|logits|cls|actions|bins|codes|categories)|cls_?num|numel"
     r"|out_features|^[CKV]$",
     re.IGNORECASE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-from trainlint.record import thing
+from trainlint.record import dataclass, field, thing
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.gradients import NO_GRADIENT
 from trainlint.source.names import statement
@@ -17,7 +17,7 @@ from trainlint.source.things import Class, Function
 from trainlint.source.world import World
 from trainlint.value import Step
 
-FREEZING = re.compile(r"freeze|grad", re.IGNORECASE)
+FREEZING = regex(r"freeze|grad", re.IGNORECASE)
 """A function that freezes what it is given says so."""
 
 EVALUATED = frozenset({"eval", "from_pretrained"})
@@ -27,7 +27,7 @@ SETTERS = frozenset({"to", "cuda", "cpu", "half", "float", "bfloat16", "double",
 HANDED_OUT = frozenset({"parameters", "named_parameters", "state_dict", "load_state_dict", "modules", "buffers"})
 """Methods through which an average is written, or a mode that is not followed."""
 
-SIDE = re.compile(r"loss|crit|metric|log|print|(?<![a-z])t(?:eacher|_)|teacher|train|eval|device", re.IGNORECASE)
+SIDE = regex(r"loss|crit|metric|log|print|(?<![a-z])t(?:eacher|_)|teacher|train|eval|device", re.IGNORECASE)
 """Parts of an object that are no student."""
 
 LOOKS = frozenset({"isinstance", "print", "hasattr", "getattr", "type", "id"})

@@ -13,6 +13,7 @@ from trainlint.facts import ExactCopy
 from trainlint.knowledge import torch
 from trainlint.knowledge.optimizers import Known, optimizer
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.distillation import modes
 from trainlint.source.linkers.distillation.origins import Origin, origin
@@ -25,13 +26,13 @@ from trainlint.source.training import inside
 from trainlint.source.world import World
 from trainlint.value import Real, Unknown
 
-ADAM = re.compile("adam", re.IGNORECASE)
+ADAM = regex("adam", re.IGNORECASE)
 CALM = frozenset(
     {"train", "eval", "to", "cuda", "cpu", "double", "float", "parameters", "named_parameters", "requires_grad_"}
 )
 """Methods that leave the weights of a module as they are, and what it computes."""
 
-SCHEDULED = re.compile(r"LR$|[Ss]chedul|warmup|[Aa]nneal")
+SCHEDULED = regex(r"LR$|[Ss]chedul|warmup|[Aa]nneal")
 RESIDUAL = frozenset({torch.DIVERGENCE_FUNCTION.name, torch.DIVERGENCE_CLASS.name})
 """Losses whose gradient is the difference of two roundings where both sides are equal; that of a square is zero."""
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import KeptTeacher
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.linkers.distillation import modes, readings
 from trainlint.source.linkers.distillation.readings import Keeper, Uses
@@ -17,12 +18,12 @@ from trainlint.source.things import Class, Constant, Entries, External, Items
 from trainlint.source.world import World
 from trainlint.value import Integer, Step
 
-TEACHER = re.compile(
+TEACHER = regex(
     r"^_?(?:\w+_)?teacher(?:_?(?:model|net|network|encoder|backbone|module|lm|bert|vit))?$"
     r"|^(?:t_?(?:model|net)|(?:model|net)_t(?:eacher)?)$",
     re.IGNORECASE,
 )
-AVERAGED = re.compile(r"(?<![a-z])ema(?![a-z])|momentum|moving_?average|polyak|mean_?teacher", re.IGNORECASE)
+AVERAGED = regex(r"(?<![a-z])ema(?![a-z])|momentum|moving_?average|polyak|mean_?teacher", re.IGNORECASE)
 """What is said where the teacher is an average of the student."""
 
 MODULES = ("torch.nn.Module", "lightning.LightningModule", "pytorch_lightning.LightningModule")

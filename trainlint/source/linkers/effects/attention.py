@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import AttentionDropout
 from trainlint.knowledge.torch import F
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.linkers.effects.projects import trains
@@ -32,10 +32,10 @@ PLACE = 4
 """Where ``dropout_p`` stands without its name."""
 
 DEEPEST = 5
-ASKS = re.compile(r"train|eval|infer|deterministic|mode", re.IGNORECASE)
+ASKS = regex(r"train|eval|infer|deterministic|mode", re.IGNORECASE)
 """What a test says that asks how the module is used."""
 
-NOTHING = re.compile(r"drop\w*(?:\.p)? (?:==|<=) 0|not [\w.]*drop", re.IGNORECASE)
+NOTHING = regex(r"drop\w*(?:\.p)? (?:==|<=) 0|not [\w.]*drop", re.IGNORECASE)
 """A test that holds only where nothing is dropped."""
 
 MAKING = frozenset({"__init__", "__post_init__", "__new__"})

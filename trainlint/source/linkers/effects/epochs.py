@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source.linkers.selection.measures import latest
 from trainlint.source.names import holds
 from trainlint.source.reach import reach
@@ -20,7 +21,7 @@ from trainlint.value import Integer, Step
 
 MOST_PROGRAMS = 12
 MOST_CALLS = 60
-EPOCHS = re.compile(r"epoch|(?<![a-z])ep(?![a-z])", re.IGNORECASE)
+EPOCHS = regex(r"epoch|(?<![a-z])ep(?![a-z])", re.IGNORECASE)
 LOOPS = (ast.For, ast.While)
 
 

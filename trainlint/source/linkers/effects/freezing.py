@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import FreezingWrite, Unfrozen
 from trainlint.knowledge.effects import MISSPELLED
+from trainlint.regex import regex
 from trainlint.source import objects
 from trainlint.source.linkers.effects import proofs
 from trainlint.source.linkers.effects.projects import trains
@@ -24,7 +25,7 @@ from trainlint.source.writes import attribute_writes
 from trainlint.value import Step, Unknown
 
 SWITCH = "requires_grad"
-PARAMETER = re.compile(r"param|weight|bias|embed|token|scale|tensor|noise|(?:^|_)(?:p|x|w|b|v|z)\d*$", re.IGNORECASE)
+PARAMETER = regex(r"param|weight|bias|embed|token|scale|tensor|noise|(?:^|_)(?:p|x|w|b|v|z)\d*$", re.IGNORECASE)
 """What is called so is a tensor, if nothing else is known of it."""
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import Repetition, SharedData
+from trainlint.regex import regex
 from trainlint.source.linkers.effects.epochs import programs
 from trainlint.source.linkers.effects.samplers import is_held_out, is_led
 from trainlint.source.linkers.selection.measures import latest
@@ -31,11 +32,11 @@ SHARES = (
 )  # fmt: skip
 """Words of programs that may share their data out by other means."""
 
-BY_RANK = re.compile(r"rank|world_size|num_replicas|shard|split|chunk|partition", re.IGNORECASE)
-OWN_SEED = re.compile(r"seed.*rank|rank.*seed", re.IGNORECASE)
+BY_RANK = regex(r"rank|world_size|num_replicas|shard|split|chunk|partition", re.IGNORECASE)
+OWN_SEED = regex(r"seed.*rank|rank.*seed", re.IGNORECASE)
 """A line that seeds each process by itself: each draws its own batches then."""
 
-BY_PROCESS = re.compile(r"rank|world_size", re.IGNORECASE)
+BY_PROCESS = regex(r"rank|world_size", re.IGNORECASE)
 DEEPEST = 4
 """How many assignments are followed from a loader to its data."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from trainlint.facts import DiscardedResult
 from trainlint.knowledge import effects
+from trainlint.regex import regex
 from trainlint.source.binding import declared
 from trainlint.source.linkers.effects import proofs
 from trainlint.source.linkers.effects.projects import trains
@@ -31,7 +32,7 @@ CONTEXTS = frozenset({"no_grad", "enable_grad", "inference_mode", "autocast", "s
 """Contexts in which a line means what it means elsewhere; others may measure it, or expect it to fail."""
 
 TIMED = frozenset({"perf_counter", "synchronize", "elapsed_time", "time_ns", "Timer", "record_function"})
-CELL = re.compile(r"^# (?:In ?\[|%%)|^#{20,}", re.MULTILINE)
+CELL = regex(r"^# (?:In ?\[|%%)|^#{20,}", re.MULTILINE)
 """A script that was or becomes a notebook: the value that ends a part of it is shown."""
 
 WORDS = effects.METHODS | {name.rpartition(".")[2] for name in effects.FUNCTIONS}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import NewTokens
+from trainlint.regex import regex
 from trainlint.source.linkers.site import Site, call_of, named, standing
 from trainlint.source.names import statement
 from trainlint.source.sift.effects import ADAPTERS, adapts
@@ -25,7 +26,7 @@ NAMING = frozenset({"modules_to_save", "trainable_token_indices"})
 
 ADDS = frozenset({"add_tokens", "add_special_tokens"})
 RESIZES = "resize_token_embeddings"
-EMBEDS = re.compile(r"emb|wte|lm_head|shared|output_layer|\.\*", re.IGNORECASE)
+EMBEDS = regex(r"emb|wte|lm_head|shared|output_layer|\.\*", re.IGNORECASE)
 """What names the embeddings, or the head that is tied to them, or everything."""
 
 KNOWN = frozenset(

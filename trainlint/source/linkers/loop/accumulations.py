@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from trainlint.facts import Accumulation, Grouping
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source.linkers.loop.by_hand import changes_gradients
 from trainlint.source.linkers.site import Site
 from trainlint.source.order import Deed, Fork, Held, Turns, held, roots, stepping
@@ -22,16 +23,12 @@ from trainlint.source.training import inside
 from trainlint.source.world import World, quietly
 from trainlint.value import Integer, Unknown
 
-ACCUMULATES = re.compile(
-    r"accum|grad_acc|micro|virtual|n_acc|acc_step|update_freq|iter_size|subdivision", re.IGNORECASE
-)
+ACCUMULATES = regex(r"accum|grad_acc|micro|virtual|n_acc|acc_step|update_freq|iter_size|subdivision", re.IGNORECASE)
 """How the number of batches is called whose gradients are added up."""
 
-UNSCALED = re.compile(r"^(?:R|N|Fused)?Adam|^Adam|Lion|^RAdam|Adafactor|RMSprop|LAMB|Lamb|Rprop|Adagrad|SignSGD")
-RESCALES = re.compile(
-    r"(?:scale|average|avg|normali[sz]e|div|multiply|rescale|reduce|mean|sync)_?\w*grad", re.IGNORECASE
-)
-RATE = re.compile(r"(?<![a-z])lr(?![a-z])|learning_rate|batch_?size|nbs", re.IGNORECASE)
+UNSCALED = regex(r"^(?:R|N|Fused)?Adam|^Adam|Lion|^RAdam|Adafactor|RMSprop|LAMB|Lamb|Rprop|Adagrad|SignSGD")
+RESCALES = regex(r"(?:scale|average|avg|normali[sz]e|div|multiply|rescale|reduce|mean|sync)_?\w*grad", re.IGNORECASE)
+RATE = regex(r"(?<![a-z])lr(?![a-z])|learning_rate|batch_?size|nbs", re.IGNORECASE)
 UNSEEN = Unknown("the optimizer is made elsewhere")
 NOT_TRACED = Unknown(
     "what the loss is averaged over is not seen", "a loss of PyTorch, or .mean(), in front of backward"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from trainlint.regex import regex
 from trainlint.source.summary import Module, bound, dotted, last, targets
 
-HOOK = re.compile(r"^register_\w*hook$")
-CHANGES = re.compile(r"^(?:_foreach_)?(?:mul|div|copy|sub|zero|fill|lerp)_$")
+HOOK = regex(r"^register_\w*hook$")
+CHANGES = regex(r"^(?:_foreach_)?(?:mul|div|copy|sub|zero|fill|lerp)_$")
 """Operations that make another gradient of one; what cuts it off, such as ``clamp_``, is none."""
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from trainlint.facts import UnclearedGradients
+from trainlint.regex import regex
 from trainlint.source.linkers.loop.by_hand import changes_gradients
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.order import CLEARS, Deed, Event, Held, Turns, held, roots, stepping
@@ -19,7 +20,7 @@ from trainlint.value import Unknown
 
 UNSEEN = Unknown("which optimizer steps is not seen, and some clear the gradients themselves")
 HIDDEN = Unknown("something that is not seen may clear the gradients")
-MAY_CLEAR = re.compile(r"optim|zero|clear|reset|update|callback|hook|step|clip|^on_|before|after", re.IGNORECASE)
+MAY_CLEAR = regex(r"optim|zero|clear|reset|update|callback|hook|step|clip|^on_|before|after", re.IGNORECASE)
 """What functions that are not seen call themselves where they may clear gradients."""
 
 BY_HAND = frozenset({"register_post_accumulate_grad_hook", "dist_autograd", "register_hook", "zero_", "fill_"})

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from trainlint.facts import ScaledClip
+from trainlint.regex import regex
 from trainlint.source.binding import argument
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.order import Deed, Fork, Held, held, roots
@@ -19,7 +20,7 @@ CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"})
 PARAMETERS = ("device", "init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
 PARAMETERS_OF_CUDA = PARAMETERS[1:]
 LIMITS = frozenset({"max_norm", "clip_value"})
-INFINITE = re.compile(r"(?<![a-z])inf(?:inity)?(?![a-z])", re.IGNORECASE)
+INFINITE = regex(r"(?<![a-z])inf(?:inity)?(?![a-z])", re.IGNORECASE)
 ASKS = frozenset({"get_scale", "_scale", "cur_scale"})
 """What is asked of a scaler by code that divides by hand, or clips at a scaled threshold."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trainlint.facts import StuckEval
-from trainlint.record import record
+from trainlint.record import dataclass, field, record, replace
+from trainlint.regex import regex
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.modes import acting, is_trained_when_made
 from trainlint.source.names import statement
@@ -40,24 +40,24 @@ from trainlint.source.world import World, quietly
 from trainlint.span import Span
 from trainlint.value import Unknown
 
-VALIDATES = re.compile(
+VALIDATES = regex(
     r"valid|eval|test|infer|predict|sampl|generat|dev(?![a-z])|metric|accurac|score|demo|visual|plot|bench|estimate",
     re.IGNORECASE,
 )
 """What functions call themselves that look at a model without training it."""
 
-CHANGES = re.compile(r"train|fit|mode|eval|valid|test|callback|hook|^on_|epoch|fire|trigger", re.IGNORECASE)
+CHANGES = regex(r"train|fit|mode|eval|valid|test|callback|hook|^on_|epoch|fire|trigger", re.IGNORECASE)
 """Functions that are not seen may put a model into a mode if they say something of the kind."""
 
-LASTLY = re.compile(r"\blast\b|\bfinal\b|is_last|last_epoch|done|stop|early|finish|patience", re.IGNORECASE)
-LAST_TURN = re.compile(r"==\s*[\w.\[\]()]+\s*-\s*1|-\s*1\s*==|\+\s*1\s*\)?\s*==\s*[\w.]*(?:epoch|iter|step)s?\b")
+LASTLY = regex(r"\blast\b|\bfinal\b|is_last|last_epoch|done|stop|early|finish|patience", re.IGNORECASE)
+LAST_TURN = regex(r"==\s*[\w.\[\]()]+\s*-\s*1|-\s*1\s*==|\+\s*1\s*\)?\s*==\s*[\w.]*(?:epoch|iter|step)s?\b")
 NO_FORWARD = frozenset(
     {
         "parameters", "named_parameters", "state_dict", "load_state_dict", "modules", "named_modules", "children",
         "zero_grad", "to", "cuda", "cpu", "train", "eval", "buffers", "requires_grad_", "half", "float", "apply",
     }
 )  # fmt: skip
-FOREIGN = re.compile(r"@[^.\[]*")
+FOREIGN = regex(r"@[^.\[]*")
 """What tells the names of an inner function from those of the outermost one."""
 
 NOT_TOLD = Unknown("nothing shows that the model was in training mode before", "a call of train() that is seen")

@@ -10,6 +10,7 @@ from trainlint.facts import Compensation, Dtype, Optimizer, Option, Storage
 from trainlint.knowledge.optimizers import BASES, KAHAN, MASTER, OPTIMIZERS, STOCHASTIC, WORDS, Known, State, optimizer
 from trainlint.knowledge.optimizers import Step as Reach
 from trainlint.knowledge.signature import Signature
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.binding import argument, arguments, defaults, parameters
 from trainlint.source.casts import cast
@@ -37,16 +38,16 @@ from trainlint.source.world import World, quietly
 from trainlint.value import Real, Unknown
 
 KINDS = {MASTER: Compensation.MASTER, STOCHASTIC: Compensation.STOCHASTIC, KAHAN: Compensation.KAHAN}
-KEEPING = re.compile(r"kahan|compensat|stochastic|master", re.IGNORECASE)
+KEEPING = regex(r"kahan|compensat|stochastic|master", re.IGNORECASE)
 """What an optimizer of the project says that keeps what rounding loses."""
 
-COPIES = re.compile(
+COPIES = regex(
     r"(?:param|group|weight|cop(?:y|ies))[a-z_]*_?(?:fp|float)32|(?:fp|float)32_?[a-z_]*(?:param|group|weight|cop)",
     re.IGNORECASE,
 )
 """The names of what it keeps in 32 bits beside the weights."""
 
-BOUNDED = re.compile(r"adam|lion|lamb|sign", re.IGNORECASE)
+BOUNDED = regex(r"adam|lion|lamb|sign", re.IGNORECASE)
 """What the names of optimizers say whose step is about the learning rate."""
 
 LARGE_EPS = "1e-4"

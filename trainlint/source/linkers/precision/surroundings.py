@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trainlint.facts import Compensation
 from trainlint.record import record
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.summary import Module, dotted
@@ -15,13 +16,13 @@ from trainlint.source.things import Frame
 from trainlint.source.world import World
 from trainlint.value import Unknown
 
-WRAPPERS = re.compile(
+WRAPPERS = regex(
     r"^(?:FP16_?Optimizer|BF16_?Optimizer|FP16_Module|MasterParams|master_params|main_params|prep_param_lists)"
 )
 """Names of classes and lists that keep a float32 copy beside 16-bit weights."""
 
 ACCELERATE = "unless a DeepSpeed or FSDP config that accelerate is started with keeps a float32 copy"
-SPEAKS_OF_DEEPSPEED = re.compile("deepspeed", re.IGNORECASE)
+SPEAKS_OF_DEEPSPEED = regex("deepspeed", re.IGNORECASE)
 DEEPSPEED = Unknown("a DeepSpeed config, which keeps a float32 copy, may be named when it runs", "deepspeed=")
 DEEPEST = 6
 

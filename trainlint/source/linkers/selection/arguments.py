@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
+from trainlint.record import replace
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.selection.callbacks import UNSAID, metric_named, text_of
 from trainlint.source.linkers.selection.endings import around, endings

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Fact, Measured, NewestBest, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
 from trainlint.knowledge.signature import Signature
+from trainlint.record import replace
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings

@@ -6,16 +6,16 @@ What makes a number a record is that the winner is written over it; what it is c
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from trainlint.record import thing
+from trainlint.regex import regex
 from trainlint.source.names import own_statements, statement
 from trainlint.source.sift.selection import RECORD_WORDS
 from trainlint.source.summary import Module, last
 from trainlint.value import Better
 
-RECORD = re.compile(RECORD_WORDS)
+RECORD = regex(RECORD_WORDS)
 """In lower case: what the best value so far is called."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Fact, Purpose, Selection
+from trainlint.record import replace
+from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.linkers.copies.rounds import is_anew
 from trainlint.source.linkers.selection import beside, saves, turning
@@ -31,18 +32,18 @@ from trainlint.source.world import World
 from trainlint.span import Span
 from trainlint.value import Better, Unknown
 
-WAITING = re.compile(r"count|patien|wait|no_?improv|bad|stop|trial|trigger|stale|worse|es_|early", re.IGNORECASE)
+WAITING = regex(r"count|patien|wait|no_?improv|bad|stop|trial|trigger|stale|worse|es_|early", re.IGNORECASE)
 """What is counted until training stops."""
 
-MODE = re.compile(
+MODE = regex(
     r"mode(?!l)|greater|higher|lower|better|maxim|minim|direction|bigger|larger|ascend|descend|objective|[\"']m(?:ax|in)[\"']"
 )
 """What decides which way a comparison goes."""
 
-ATTACKS = re.compile(r"attack|adversar|poison|backdoor|trojan", re.IGNORECASE)
+ATTACKS = regex(r"attack|adversar|poison|backdoor|trojan", re.IGNORECASE)
 """Code that wants a model to be bad."""
 
-SEARCHES = re.compile(r"hyper_?param|hpo(?![a-z])|tuner|tuning|sweep|grid_?search|optuna", re.IGNORECASE)
+SEARCHES = regex(r"hyper_?param|hpo(?![a-z])|tuner|tuning|sweep|grid_?search|optuna", re.IGNORECASE)
 """Code that looks for settings."""
 
 UNSAID = Unknown("nothing says what is compared")

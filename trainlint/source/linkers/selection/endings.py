@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from trainlint.knowledge.roles import index_roles
+from trainlint.regex import regex
 from trainlint.source import jobs
 from trainlint.source.summary import Module, last
 from trainlint.source.world import World
 from trainlint.value import Role, Step
 
-GATE = re.compile(r"(?:stop|gate|end)_?(?:token|prob|pred|logit|output|out|score|flag|value)|eos|eot\b|gate$", re.I)
+GATE = regex(r"(?:stop|gate|end)_?(?:token|prob|pred|logit|output|out|score|flag|value)|eos|eot\b|gate$", re.I)
 """What a model's own word about the end is called."""
 
-PATIENT = re.compile(r"early|patien|count|epoch|iter|delta|loss|metric", re.IGNORECASE)
+PATIENT = regex(r"early|patien|count|epoch|iter|delta|loss|metric", re.IGNORECASE)
 
 
 def endings(world: World, modules: Iterable[Module]) -> tuple[Step, ...]:

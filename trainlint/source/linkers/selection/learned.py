@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.knowledge.scores import is_held_out, is_validated
-from trainlint.record import thing
+from trainlint.record import replace, thing
+from trainlint.regex import regex
 from trainlint.source.linkers.selection.measures import (
     feed,
     function_of,
@@ -24,7 +23,7 @@ from trainlint.source.world import World
 from trainlint.value import Step
 
 DEEPEST = 5
-EITHER_WAY = re.compile(r"amp\b|fp16|half|scaler|apex|accum|deepspeed|fsdp|nan|finite|%|distributed|mixed|precision")
+EITHER_WAY = regex(r"amp\b|fp16|half|scaler|apex|accum|deepspeed|fsdp|nan|finite|%|distributed|mixed|precision")
 """Words of tests that decide how a model is trained, not whether."""
 
 MODES = frozenset({"eval", "dev"})

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Measured
 from trainlint.knowledge.scores import score
-from trainlint.record import thing
+from trainlint.record import replace, thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, declared, parameters
 from trainlint.source.names import own_statements, statement

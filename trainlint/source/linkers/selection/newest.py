@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import Fact, NewestBest
+from trainlint.regex import regex
 from trainlint.source.linkers.selection import saves
 from trainlint.source.linkers.site import Site
 from trainlint.source.names import own_statements, statement
@@ -14,13 +15,11 @@ from trainlint.source.sift.selection import saves_best
 from trainlint.source.summary import Module, last
 from trainlint.source.world import World
 
-SAYS_BEST = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)
-SCORES = re.compile(r"best|improv|record|lowest|highest|min_|max_|early|patien|metric_for|monitor", re.IGNORECASE)
+SAYS_BEST = regex(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)
+SCORES = regex(r"best|improv|record|lowest|highest|min_|max_|early|patien|metric_for|monitor", re.IGNORECASE)
 """Names of what may have scored the model."""
 
-PLAIN_TEST = re.compile(
-    r"rank|main_process|is_main|master|%|epochs?\b|save|debug|verbose|exists|step|iter|gpu|dist|^not"
-)
+PLAIN_TEST = regex(r"rank|main_process|is_main|master|%|epochs?\b|save|debug|verbose|exists|step|iter|gpu|dist|^not")
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 

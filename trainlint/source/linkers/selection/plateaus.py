@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Fact, Measured, Purpose, Selection
 from trainlint.knowledge import checkpoints
 from trainlint.knowledge.scores import score
+from trainlint.record import replace
+from trainlint.regex import regex
 from trainlint.source.binding import argument
 from trainlint.source.linkers.selection.callbacks import MODE_OF, MODES, UNSAID, metric_named, text_of
 from trainlint.source.linkers.selection.measures import decided, measured, readings, spelled
@@ -21,7 +21,7 @@ from trainlint.source.world import World
 from trainlint.span import Span
 from trainlint.value import Better, Step, Unknown
 
-SCHEDULER = re.compile(r"sched|plateau|lr_")
+SCHEDULER = regex(r"sched|plateau|lr_")
 """In lower case: what a scheduler is called."""
 
 HOLDERS = ("scheduler", "lr_scheduler")

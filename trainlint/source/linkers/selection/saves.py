@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from trainlint.regex import regex
 from trainlint.source.summary import Module, dotted, last
 
-WRITES = re.compile(
+WRITES = regex(
     r"(?:save|store|write|dump|backup|snapshot|make|update|export)_?\w*"
     r"(?:model|ckpt|checkpoint|check_point|chkpt|weight|state|best|param|pretrained|lora|adapter|snapshot|networks?\b|"
     r"dict|net\b|all\b)|(?:checkpoint|ckpt|chkpt|snapshot)_?save|save_?ckpt|savemodel",
@@ -16,7 +17,7 @@ WRITES = re.compile(
 )
 """A function that says it saves a model."""
 
-PLAIN = re.compile(r"_*(?:save|saver|checkpoint|checkpointer)_*$")
+PLAIN = regex(r"_*(?:save|saver|checkpoint|checkpointer)_*$")
 """A method that says it saves, of anything."""
 
 OTHERS = frozenset(
@@ -29,13 +30,13 @@ OTHERS = frozenset(
 )  # fmt: skip
 """What saves something else by its ``save``."""
 
-NO_MODEL = re.compile(
+NO_MODEL = regex(
     r"(?:^|_)(?:loss(?:es)?|metrics?|logs?|preds?|predictions?|results?|embeddings?|features?|hist(?:ory)?|scores?|"
     r"labels?|outputs?|images?|samples?|stats?|args|config|cfg|vocab|data|dataset|ids|confusion|tokenizer)$"
 )
 """Names of what is no model, where ``torch.save`` writes it."""
 
-MODEL = re.compile(r"model|net\b|network|weights|state|ckpt|checkpoint|encoder|decoder|params|adapter", re.IGNORECASE)
+MODEL = regex(r"model|net\b|network|weights|state|ckpt|checkpoint|encoder|decoder|params|adapter", re.IGNORECASE)
 COPIES = frozenset({"deepcopy", "copy", "state_dict", "get_weights", "get_params", "clone"})
 
 

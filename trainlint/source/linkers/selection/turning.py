@@ -6,9 +6,10 @@ import ast
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Sign
+from trainlint.record import replace
+from trainlint.regex import regex
 from trainlint.source.linkers.selection.choices import Choice
 from trainlint.source.names import own_statements
 from trainlint.source.summary import Module, bound, dotted
@@ -19,8 +20,8 @@ OPPOSITE = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 FIRST = {Better.LOWER: 'float("inf")', Better.HIGHER: 'float("-inf")'}
 """What every value is better than, by which one is better."""
 
-ENDLESS = re.compile(r"""float\(['"][+-]?inf(?:inity)?['"]\)|(?:math|np|numpy|torch)\.(?:inf|Inf)""", re.IGNORECASE)
-SIGN = re.compile(r"[\s()\\]*(?P<sign>[<>]=?)[\s()\\]*")
+ENDLESS = regex(r"""float\(['"][+-]?inf(?:inity)?['"]\)|(?:math|np|numpy|torch)\.(?:inf|Inf)""", re.IGNORECASE)
+SIGN = regex(r"[\s()\\]*(?P<sign>[<>]=?)[\s()\\]*")
 
 
 EXTREMES = {Better.LOWER: "min", Better.HIGHER: "max"}

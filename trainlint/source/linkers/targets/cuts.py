@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import ClassCut, Job, Layer
+from trainlint.regex import regex
 from trainlint.source import jobs
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.names import statement
@@ -19,12 +20,12 @@ from trainlint.value import Integer, Proof, Role, Unknown
 MOST_CUT = 4
 """A layer wider by more than this was padded or is shared out among heads; nobody added these classes one by one."""
 
-SCORES = re.compile(r"logit|score|pred|prob")
-LOW = re.compile(r"-.*\binf\b|\binf\b.*-|-\s*1e\d|finfo|NEG_INF", re.IGNORECASE)
+SCORES = regex(r"logit|score|pred|prob")
+LOW = regex(r"-.*\binf\b|\binf\b.*-|-\s*1e\d|finfo|NEG_INF", re.IGNORECASE)
 """What a class is set to so that it is never chosen."""
 
 
-OF_HIDDEN = re.compile(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
+OF_HIDDEN = regex(r"dim|rot|half|length|rank|hidden|embed", re.IGNORECASE)
 """What counts the numbers of a hidden state, not the classes of an output."""
 
 

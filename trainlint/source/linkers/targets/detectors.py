@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from trainlint.facts import Layer, Loss, ReservedClass, Targets
 from trainlint.knowledge import torchvision
 from trainlint.record import record
+from trainlint.regex import regex
 from trainlint.source import lookups
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, number_of, standing
@@ -20,8 +21,8 @@ from trainlint.value import Integer, Step, Table, Unknown
 
 HEADS = {known.name: known for known in torchvision.WITH_BACKGROUND}
 BACKGROUND = ("background", "bg", "__background__", "_background_", "<background>", "no object", "nothing", "none")
-OTHERS = re.compile(("(?i)" + "|".join(torchvision.OTHERS)).encode())
-MOVED = re.compile(rb"""labels["'\])]*\s*[-+]=?\s*1\b|\b1\s*\+\s*[\w.]*(?:\[["'])?labels""")
+OTHERS = regex(("(?i)" + "|".join(torchvision.OTHERS)).encode())
+MOVED = regex(rb"""labels["'\])]*\s*[-+]=?\s*1\b|\b1\s*\+\s*[\w.]*(?:\[["'])?labels""")
 """Labels are moved by one after they were written."""
 
 NOT_GIVEN = Unknown("the detector keeps the classes it was published with")

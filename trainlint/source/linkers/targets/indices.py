@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import Fill, SentinelIndex
+from trainlint.regex import regex
 from trainlint.source.linkers.site import Site, call_of, named, standing
 from trainlint.source.sift.targets import indexed
 from trainlint.source.summary import Module, dotted
@@ -24,10 +25,10 @@ METHODS = {"gather": 1, "scatter": 1, "scatter_": 1, "scatter_add": 1, "scatter_
 """Where the index stands, behind the dimension."""
 
 REFUSES = frozenset({"one_hot", *METHODS})
-ANSWERS = re.compile(r"label|target|tgt|tag|answer|truth|gold|cls|class|\by\b", re.IGNORECASE)
+ANSWERS = regex(r"label|target|tgt|tag|answer|truth|gold|cls|class|\by\b", re.IGNORECASE)
 """What targets are called."""
 
-TARGETS = re.compile("label|target|tgt")
+TARGETS = regex("label|target|tgt")
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Alias, Fact, Job, LabelMask, Layer
 from trainlint.knowledge import transformers
 from trainlint.knowledge.roles import END_TEXT_IDS, index_roles
-from trainlint.record import thing
+from trainlint.record import replace, thing
 from trainlint.source import callers, chunks, jobs, tokenizers
 from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.site import Site, call_of, named, standing

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import LabelledLayer, Layer, Loss, Service, Targets
 from trainlint.knowledge.roles import entry_role
+from trainlint.record import replace
 from trainlint.source import builtin
 from trainlint.source.linkers.site import Site, lines, standing
 from trainlint.source.names import top

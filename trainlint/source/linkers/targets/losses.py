@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import CtcLoss, Fact, Fill, Job, Layer, Loss, Metric, Targets
 from trainlint.knowledge import SIGNATURES, canonical, metrics, torch, transformers
 from trainlint.knowledge import losses as other_losses
 from trainlint.knowledge.losses import Contract
 from trainlint.knowledge.roles import roles, words
+from trainlint.record import replace
 from trainlint.source import callers, jobs, layers, lookups
 from trainlint.source.binding import arguments, defaults
 from trainlint.source.builtin import entry

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainlint.facts import EmptyMean, Fill, Loss
+from trainlint.regex import regex
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import Site, standing
 from trainlint.source.names import reaching, statement
@@ -17,15 +18,15 @@ from trainlint.source.things import Frame
 from trainlint.source.world import World
 from trainlint.value import Step, Unknown
 
-DIVISIONS, SELECTIONS = re.compile(DIVIDED.decode()), re.compile(SELECTED.decode())
+DIVISIONS, SELECTIONS = regex(DIVIDED.decode()), regex(SELECTED.decode())
 DRESS = frozenset({"float", "long", "int", "bool", "half", "to", "type", "type_as", "view", "reshape", "unsqueeze"})
 """What is done to a mask between its making and its use."""
 
 RANDOM = frozenset({"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_", "randint", "randint_like"})
-COSTS = re.compile(r"loss|nll|cost|objective|entropy|penalty|ce$|bce|mse", re.IGNORECASE)
-ANSWERS = re.compile(r"label|target|class|cls|\by$|\bgt\b|truth", re.IGNORECASE)
-SURE = re.compile(r"thresh|conf|tau\b|cutoff", re.IGNORECASE)
-MARKS = re.compile(r"pad|ignore|void|invalid|missing", re.IGNORECASE)
+COSTS = regex(r"loss|nll|cost|objective|entropy|penalty|ce$|bce|mse", re.IGNORECASE)
+ANSWERS = regex(r"label|target|class|cls|\by$|\bgt\b|truth", re.IGNORECASE)
+SURE = regex(r"thresh|conf|tau\b|cutoff", re.IGNORECASE)
+MARKS = regex(r"pad|ignore|void|invalid|missing", re.IGNORECASE)
 CHECKS = frozenset({"isnan", "isfinite", "nan_to_num", "isinf"})
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from trainlint.facts import UnusedSentinel
 from trainlint.knowledge import torch
 from trainlint.knowledge.roles import words
+from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.binding import declared
 from trainlint.source.linkers.site import Applied, Site, application, deciding, standing
@@ -38,10 +39,10 @@ OPENING = frozenset({"vars", "locals", "asdict", "getattr", "__dict__"})
 CHOOSING = frozenset({"ne", "eq", "gt", "ge", "lt", "le", "masked_fill", "masked_fill_", "masked_select", "where"})
 """Calls by which some targets are told from others."""
 
-SENTINEL_NAME = re.compile(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:index|idx|id|token_id)")
+SENTINEL_NAME = regex(r"ignored?_(?:index|idx|label|id)|pad(?:ding)?_(?:index|idx|id|token_id)")
 """What a loss calls the class that it leaves out."""
 
-HOLDER = re.compile("Loss|Criterion|CrossEntropy|Smoothing")
+HOLDER = regex("Loss|Criterion|CrossEntropy|Smoothing")
 """A class that is a loss says so."""
 
 SMOOTH = frozenset({"log_softmax", "logsumexp", "nll", "gather"})

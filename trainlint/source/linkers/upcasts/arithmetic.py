@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Dtype, Form, Layer, LossArithmetic, Spelling, Storage
 from trainlint.knowledge import SIGNATURES, torch
+from trainlint.record import replace
 from trainlint.source import callers, computing, regions, widening
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainlint.facts import Dtype, LossArithmetic, Spelling, Storage
+from trainlint.record import replace
 from trainlint.source import computing, regions, widening
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import Site, call_of, standing
