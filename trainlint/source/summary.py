@@ -117,7 +117,7 @@ class Module:
         few: dict[str, Sequence[ast.AST]] = {"walrus": self.survey.walrus, "comprehensions": self.survey.comprehensions}
         for what, kinds in KINDS.items():
             few[what] = [node for node in self.survey.parents if isinstance(node, kinds)]
-        return self._nodes("few", few)
+        return self._nodes("_few", few)
 
     @property
     def loops(self) -> Sequence[ast.For | ast.While]:
@@ -209,7 +209,7 @@ class Module:
         for node in self.survey.parents:
             for name, target in attributes_written(node):
                 found.setdefault(name, []).append((target, self.statement(node)))
-        return Pairs("attribute writes", found, self.pieces) if self.pieces.reader else found
+        return Pairs("attribute_writes", found, self.pieces) if self.pieces.reader else found
 
     @cached_property
     def container_writes(self) -> Mapping[str, Sequence[ast.expr | ast.stmt]]:
@@ -219,7 +219,7 @@ class Module:
             container = container_written(node)
             if container is not None:
                 found.setdefault(last(container), []).append(node)  # type: ignore[arg-type]
-        return self._nodes("container writes", found)
+        return self._nodes("container_writes", found)
 
     @cached_property
     def rebound(self) -> Set[str]:
@@ -277,15 +277,6 @@ class Module:
 
     def answer(self, what: str, word: str) -> tuple[str, ...]:
         """What is noted of a question, for others to be told from it."""
-        tables: dict[str, Mapping[Any, Any] | Set[str]] = {
-            "loads": self.loads, "keys": self.keys, "definitions": self.definitions, "few": self._few,
-            "derived": self.derived, "passing": self.passing, "calling": self.calling, "binding": self.binding,
-            "filled": self.filled, "setting": self.setting, "invoking": self.invoking,
-            "attribute writes": self.attribute_writes, "container writes": self.container_writes,
-            "imports": self.imports, "imported": self.imported, "renamed": self.renamed, "aliases": self.aliases,
-            "changed": self.changed,
-            "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
-        }  # fmt: skip
         match what:
             case "among":
                 return tuple(sorted(self.among(word.split())))
@@ -295,7 +286,7 @@ class Module:
                 return self.pieces.answer(MEMBERS, "") if self.survey.stars else ()
             case "binds" | "before":
                 return self._binding(word, is_before=what == BEFORE)
-        table = tables.get(what)
+        table = getattr(self, what) if what in TABLES else None
         return table.answer(word) if isinstance(table, Table) else self.pieces.answer(what, word)
 
     @cached_property
@@ -519,6 +510,15 @@ CHANGES = frozenset(
     }
 )  # fmt: skip
 """Methods after which a container is no longer what was written down."""
+
+TABLES = frozenset(
+    {
+        "loads", "keys", "definitions", "derived", "passing", "calling", "binding", "filled", "setting", "invoking",
+        "attribute_writes", "container_writes", "imports", "imported", "renamed", "aliases", "changed", "stored",
+        "rebound", "attributes", "_few",
+    }
+)  # fmt: skip
+"""The tables of a module that questions are put to, by what they are called."""
 
 KINDS = {"loops": ast.For | ast.While, "compares": ast.Compare}
 
