@@ -160,9 +160,12 @@ class Module:
         return self._values("imported", found)
 
     @cached_property
-    def renamed(self) -> Mapping[str, str]:
-        """The names that ``from ... import ... as`` changes, by the new one."""
-        return self._values("renamed", self.survey.renamed, is_one=True)
+    def renamed(self) -> Mapping[str, Sequence[str]]:
+        """The names that ``from ... import ... as`` gives, by what it gives them to."""
+        found: dict[str, tuple[str, ...]] = {}
+        for new, old in self.survey.renamed.items():
+            found[old] = (*found.get(old, ()), new)
+        return self._values("renamed", found)
 
     @cached_property
     def changed(self) -> Mapping[str, frozenset[object]]:
