@@ -283,6 +283,8 @@ class Module:
         match what:
             case "among":
                 return tuple(sorted(self.among(word.split())))
+            case "known_as":
+                return tuple(self._known_as(word.split()))
             case "like":
                 return tuple(self.like(word))
             case "stars":
@@ -362,14 +364,27 @@ class Module:
         return self._by_kind.get(kind, ())  # type: ignore[return-value]
 
     @cached_property
-    def aliases(self) -> Mapping[str, list[str]]:
+    def aliases(self) -> Mapping[str, Sequence[str]]:
         """For the last word of what is imported the other names that it has here."""
+        return self._values("aliases", self._aliases)
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = {}
         for name, full in self.survey.imports.items():
             last = full.rpartition(".")[2]
             if last != name:
                 found.setdefault(last, []).append(name)
-        return self._values("aliases", found, is_one=True)
+        return found
+
+    def known_as(self, words: Collection[str]) -> list[str]:
+        """The other names of some words of imports that are read."""
+        self.pieces.note("known_as", " ".join(sorted(words)))
+        return self._known_as(words)
+
+    def _known_as(self, words: Collection[str]) -> list[str]:
+        names = (name for word in words if word in self._aliases for name in self._aliases[word])
+        return [name for name in names if name in self.survey.loads]
 
     def binds(self, node: ast.AST) -> frozenset[str]:
         """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not.
