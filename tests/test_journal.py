@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from trainlint.source import journal as journals
 from trainlint.source.journal import Bundle, Dependencies, File, Given, Journal, Leaves, Query
+from trainlint.source.verdicts import Choice, Unit, Verdict, Verdicts
+from trainlint.source.workspace import Workspace
 
 ANSWERS = 6
 
@@ -118,3 +120,13 @@ def test_a_change_takes_along_the_bundles_above_it_and_a_bundle_all_below() -> N
     assert leaves.below({outer}) == {outer, inner, first, second, third}
     assert leaves.place(Bundle(frozenset({second, first}))) == inner
     assert leaves.known([File("b.py"), Query(journals.Kind.FIND, ("codec", ""))]) == {second}
+
+
+def test_a_choice_that_two_files_share_takes_its_new_places_once_for_each() -> None:
+    alone = Verdict((), frozenset({0}), frozenset())
+    shared = Choice((), Verdict((), frozenset({0, 1}), frozenset()))
+    verdicts = Verdicts(Workspace("/project", (), (), {}, lambda _: b""))
+    verdicts.join({path: Unit(alone, {"judging a loss": shared}, frozenset()) for path in ("a.py", "b.py")}, [4, 2])
+    for unit in verdicts.units.values():
+        assert [verdict.notes for verdict in unit.verdicts()] == [{4}, {4, 2}]
+    assert shared.verdict.notes == {0, 1}

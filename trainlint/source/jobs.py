@@ -294,9 +294,7 @@ def _counts(module: Module, word: str) -> Iterator[ast.expr]:
 
 def _renamed(world: World, word: str, near: str) -> Iterator[tuple[Module, ast.expr]]:
     """Where the project reads a symbol under the name that an import gave it."""
-    others = {
-        new for module in world.workspace.mentions(word, near) for new, old in module.renamed.items() if old == word
-    }
+    others = {new for module in world.workspace.mentions(word, near) for new in module.renamed.get(word, ())}
     for other in sorted(others):
         for module in world.workspace.mentions(other, near):
             yield from ((module, node) for node in module.loads.get(other, ()))

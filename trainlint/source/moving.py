@@ -88,7 +88,7 @@ class _Shift:
 
 
 def _keys(layout: Layout) -> list[tuple[str, int]]:
-    """The name of each piece, with its number among those of that name: the stretches of the head are told apart so."""
+    """The name of each piece, with its number among those of that name."""
     counts: dict[str, int] = {}
     keys = []
     for name, *_ in layout:

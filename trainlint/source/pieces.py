@@ -38,9 +38,7 @@ T = TypeVar("T", bound=Collection[Any])
 V = TypeVar("V")
 
 Layout = tuple[tuple[str, int, int, int], ...]
-"""The pieces of a file in their order: the name of a body, nothing for a stretch of the head; its first row, and the
-row and column of its end.
-"""
+"""The pieces of a file in their order: the name of each, its first row, and the row and column of its end."""
 
 
 class Reader:

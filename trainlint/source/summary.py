@@ -120,7 +120,7 @@ class Module:
             "walrus": survey.walrus, "comprehensions": survey.comprehensions, "loops": survey.loops,
             "compares": survey.compares,
         }  # fmt: skip
-        return self._nodes("few", few)
+        return self._nodes("_few", few)
 
     @property
     def loops(self) -> Sequence[ast.For | ast.While]:
@@ -163,9 +163,12 @@ class Module:
         return self._values("imported", found)
 
     @cached_property
-    def renamed(self) -> Mapping[str, str]:
-        """The names that ``from ... import ... as`` changes, by the new one."""
-        return self._values("renamed", self.survey.renamed, is_one=True)
+    def renamed(self) -> Mapping[str, Sequence[str]]:
+        """The names that ``from ... import ... as`` gives, by what it gives them to."""
+        found: dict[str, tuple[str, ...]] = {}
+        for new, old in self.survey.renamed.items():
+            found[old] = (*found.get(old, ()), new)
+        return self._values("renamed", found)
 
     @cached_property
     def changed(self) -> Mapping[str, frozenset[object]]:
@@ -212,7 +215,7 @@ class Module:
         for node in self.survey.writing:
             for name, target in attributes_written(node):
                 found.setdefault(name, []).append((target, self.statement(node)))
-        return Pairs("attribute writes", found, self.pieces) if self.pieces.reader else found
+        return Pairs("attribute_writes", found, self.pieces) if self.pieces.reader else found
 
     @cached_property
     def container_writes(self) -> Mapping[str, Sequence[ast.expr | ast.stmt]]:
@@ -222,7 +225,7 @@ class Module:
             container = container_written(node)
             if container is not None:
                 found.setdefault(last(container), []).append(node)
-        return self._nodes("container writes", found)
+        return self._nodes("container_writes", found)
 
     @cached_property
     def rebound(self) -> Set[str]:
@@ -280,25 +283,18 @@ class Module:
 
     def answer(self, what: str, word: str) -> tuple[str, ...]:
         """What is noted of a question, for others to be told from it."""
-        tables: dict[str, Mapping[Any, Any] | Set[str]] = {
-            "loads": self.loads, "keys": self.keys, "definitions": self.definitions, "few": self._few,
-            "derived": self.derived, "passing": self.passing, "calling": self.calling, "binding": self.binding,
-            "filled": self.filled, "setting": self.setting, "invoking": self.invoking,
-            "attribute writes": self.attribute_writes, "container writes": self.container_writes,
-            "imports": self.imports, "imported": self.imported, "renamed": self.renamed, "aliases": self.aliases,
-            "changed": self.changed,
-            "stored": self.stored, "rebound": self.rebound, "attributes": self.attributes,
-        }  # fmt: skip
         match what:
             case "among":
                 return tuple(sorted(self.among(word.split())))
+            case "known_as":
+                return tuple(self._known_as(word.split()))
             case "like":
                 return tuple(self.like(word))
             case "stars":
                 return self.pieces.answer(MEMBERS, "") if self.survey.stars else ()
             case "binds" | "before":
                 return self._binding(word, is_before=what == BEFORE)
-        table = tables.get(what)
+        table = getattr(self, what) if what in TABLES else None
         return table.answer(word) if isinstance(table, Table) else self.pieces.answer(what, word)
 
     @cached_property
@@ -371,14 +367,27 @@ class Module:
         return self._by_kind.get(kind, ())  # type: ignore[return-value]
 
     @cached_property
-    def aliases(self) -> Mapping[str, list[str]]:
+    def aliases(self) -> Mapping[str, Sequence[str]]:
         """For the last word of what is imported the other names that it has here."""
+        return self._values("aliases", self._aliases)
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = {}
         for name, full in self.survey.imports.items():
             last = full.rpartition(".")[2]
             if last != name:
                 found.setdefault(last, []).append(name)
-        return self._values("aliases", found, is_one=True)
+        return found
+
+    def known_as(self, words: Collection[str]) -> list[str]:
+        """The other names of some words of imports that are read."""
+        self.pieces.note("known_as", " ".join(sorted(words)))
+        return self._known_as(words)
+
+    def _known_as(self, words: Collection[str]) -> list[str]:
+        names = (name for word in words if word in self._aliases for name in self._aliases[word])
+        return [name for name in names if name in self.survey.loads]
 
     def binds(self, node: ast.AST) -> frozenset[str]:
         """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not.
@@ -525,6 +534,15 @@ CHANGES = frozenset(
 
 SETTERS = CHANGES | {"setattr"}
 """Functions and methods that may write an attribute or into a container."""
+
+TABLES = frozenset(
+    {
+        "loads", "keys", "definitions", "derived", "passing", "calling", "binding", "filled", "setting", "invoking",
+        "attribute_writes", "container_writes", "imports", "imported", "renamed", "aliases", "changed", "stored",
+        "rebound", "attributes", "_few",
+    }
+)  # fmt: skip
+"""The tables of a module that questions are put to, by what they are called."""
 
 ANY_KEY = "any key"
 """Stands for every key of a container."""

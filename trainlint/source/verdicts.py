@@ -51,6 +51,11 @@ class Choice:
     verdict: Verdict
     said: dict[Place, Verdict] = field(default_factory=dict)
 
+    def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Choice:
+        """The same, with other places in its notes."""
+        said = {place: verdict.renumbered(places) for place, verdict in self.said.items()}
+        return Choice(self.places, self.verdict.renumbered(places), said)
+
     def is_said(self, done: Collection[Place]) -> bool:
         """Whether every place is judged, here or by who did it first."""
         return all(place in self.said or place in done for place in self.places)
@@ -85,12 +90,10 @@ class Unit:
             if any(not heads.isdisjoint(verdict.notes) for verdict in choice.said.values()):
                 choice.said = {move.of(place): _moved(each, move, heads) for place, each in choice.said.items()}
 
-    def renumber(self, places: Mapping[int, int] | Sequence[int]) -> None:
-        """Let the notes stand for other places."""
-        self.alone = self.alone and self.alone.renumbered(places)
-        for choice in self.choices.values():
-            choice.verdict = choice.verdict.renumbered(places)
-            choice.said = {place: verdict.renumbered(places) for place, verdict in choice.said.items()}
+    def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Unit:
+        """The same, its notes standing for other places; what changes later is its own, whoever shares this one."""
+        choices = {doing: choice.renumbered(places) for doing, choice in self.choices.items()}
+        return Unit(self.alone and self.alone.renumbered(places), choices, self.open)
 
     def verdicts(self) -> Iterator[Verdict]:
         """All that is known."""
@@ -149,12 +152,9 @@ class Verdicts:
 
     def join(self, units: Mapping[str, Unit], places: Sequence[int]) -> None:
         """Add what is known of other files; ``places`` are those of its leaves here."""
-        moves = any(place != each for place, each in enumerate(places) if each >= 0)
         for path, unit in units.items():
             if path not in self.units:
-                self.units[path] = unit
-                if moves:
-                    unit.renumber(places)
+                self.units[path] = unit.renumbered(places)
 
     def _trim(self) -> None:
         """Forget the queries that no verdict rests on: every edit leaves some behind. Nothing may be noted as yet."""
@@ -165,8 +165,7 @@ class Verdicts:
             leaf = self._leaves.every[place]
             assert leaf is not None, "verdicts rest on what has a place"
             places[place] = leaves.place(leaf.renumbered(places) if isinstance(leaf, Bundle) else leaf)
-        for unit in self.units.values():
-            unit.renumber(places)
+        self.units = {path: unit.renumbered(places) for path, unit in self.units.items()}
         self.workspace.journal.leaves, self._answered = leaves, set()
         self.workspace.trim({leaf for leaf in leaves.every if isinstance(leaf, Query)})
         self._most = FEW_QUESTIONS + self.workspace.questions

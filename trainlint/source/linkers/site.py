@@ -95,9 +95,8 @@ def _root(node: ast.expr) -> ast.Name | None:
 
 def named(module: Module, words: Set[str]) -> Iterator[tuple[ast.expr, str]]:
     """Where a file reads one of these names, under the name that an import gave it too, with the name itself."""
-    aliases, loads = module.aliases, module.loads
-    there = module.among(words)
-    there += [name for word in words & aliases.keys() for name in aliases[word] if name in loads]
+    loads = module.loads
+    there = [*module.among(words), *module.known_as(words)]
     for word in sorted(set(there), key=lambda word: _start(loads[word][0])) if len(there) > 1 else there:
         full = module.imports.get(word, word).rpartition(".")[2]
         for node in loads[word]:
