@@ -191,3 +191,47 @@ def test_a_mistake_in_the_file_and_its_mending_are_judged_as_afresh(tmp_path: Pa
     assert told(editor.session.report(), tmp_path) == editor.fresh()
     edited(editor, b"def shown(batch:", b"def shown(batch):")
     assert told(editor.session.report(), tmp_path) == first
+
+
+LOW = b"""\
+import torch.nn as nn
+
+model = nn.Linear(64, 1025).bfloat16()
+
+
+def train(batch, targets):
+    logits = model(batch.bfloat16())
+    return nn.functional.cross_entropy(logits, targets)
+
+
+def placed(batch):
+    batch = list(batch)
+    return [each.cuda() for each in batch]
+
+
+def shown(batch):
+    print(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_judged"),
+    [
+        (b"    print(batch)\n", b"    print(batch)\n\n# cuda or not\n", False),
+        (b"def placed(batch):", b"# where it runs\n\n\ndef placed(batch):", False),
+        (b"    batch = list(batch)\n", b"    batch = list(batch)\n    batch = batch[:3]\n", True),
+        (b"each.cuda()", b"each.to(0)", True),
+        (b"import torch.nn as nn\n", b'import torch.nn as nn\n\ndevice = "cuda"\n', True),
+    ],
+)
+def test_the_line_that_says_where_a_program_runs_is_followed(
+    tmp_path: Path, judged: list[int], old: bytes, new: bytes, is_judged: bool
+) -> None:
+    editor = Editor(tmp_path, {"train.py": LOW})
+    before = told(editor.session.report(), tmp_path)
+    assert "each.cuda()" in before
+    judged.clear()
+    edited(editor, old, new)
+    report = told(editor.session.report(), tmp_path)
+    assert bool(judged) is is_judged
+    assert report == editor.fresh()

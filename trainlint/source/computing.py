@@ -161,20 +161,10 @@ def device(world: World, modules: Iterable[Module]) -> tuple[Device | None, tupl
     every = list({module.path: module for module in modules}.values())
     for kind in SAYING:
         for module in every:
-            row = _saying(module, kind)
+            row = module.row_saying(SAYING[kind])
             if row:
-                return kind, (_line(module, row, module.rows[row - 1]),)
+                return kind, (_line(module, row, module.pieces.rows[row - 1]),)
     return None, ()
-
-
-def _saying(module: Module, kind: Device) -> int:
-    """The first line of code of a file that names a device of this kind; 0 where there is none."""
-    known = module.kept.get(("device", kind))
-    if not isinstance(known, int):
-        said = (row for row, line in enumerate(module.rows, 1) if any(word in line for word in SAYING[kind]))
-        known = next((row for row in said if not module.rows[row - 1].lstrip().startswith("#")), 0)
-        module.kept["device", kind] = known
-    return known
 
 
 def _line(module: Module, row: int, line: str) -> Step:

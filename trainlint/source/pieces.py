@@ -197,6 +197,12 @@ class Pieces:
         place = bisect_right(self._starts, (node.lineno, node.col_offset)) - 1
         return self.stretches[place].name if place >= 0 else ""
 
+    def standing(self, row: int) -> str:
+        """The piece in which a row stands, and how far below its start: who knows both can move what is said of it."""
+        place = bisect_right(self._starts, (row + 1, 0)) - 1
+        stretch = self.stretches[place] if place >= 0 else Stretch("", (1, 0), (1, 0))
+        return f"{stretch.name} {row - stretch.start[0]}"
+
     def note_around(self, node: ast.expr | ast.stmt) -> None:
         """What a node stands in is read; of code that runs when the file does, what stands around it too."""
         name = self.name(node) if self.reader is not None else ""

@@ -262,6 +262,19 @@ class Module:
         self.pieces.note(SAYS, f"{pattern.flags} {pattern.pattern}")
         return pattern.search(self._text) is not None
 
+    def row_saying(self, words: Sequence[str]) -> int:
+        """The first row of code that holds one of some words, rows of comments aside; 0 where there is none."""
+        self.pieces.note("row_saying", "\n".join(words))
+        return self._row_saying(tuple(words))
+
+    def _row_saying(self, words: tuple[str, ...]) -> int:
+        row = self.by_node.get(("saying", words))
+        if not isinstance(row, int):
+            said = (row for row, line in enumerate(self.pieces.rows, 1) if any(word in line for word in words))
+            row = next((row for row in said if not self.pieces.rows[row - 1].lstrip().startswith("#")), 0)
+            self.by_node["saying", words] = row
+        return row
+
     def among(self, words: Collection[str]) -> list[str]:
         """Those of some words that are read."""
         self.pieces.note("among", " ".join(sorted(words)))
@@ -290,6 +303,9 @@ class Module:
                 return tuple(self._known_as(word.split()))
             case "like":
                 return tuple(self.like(word))
+            case "row_saying":
+                row = self._row_saying(tuple(word.split("\n")))
+                return (self.pieces.standing(row), self.pieces.rows[row - 1]) if row else ()
             case "stars":
                 return self.pieces.answer(MEMBERS, "") if self.survey.stars else ()
             case "binds" | "before":
