@@ -19,6 +19,12 @@ OBJECTS = 50_000
 """Objects that are made between two looks of the collector for garbage."""
 
 
+class Process:
+    """The process that runs a command line: most are started for one run and end with it."""
+
+    ends_with_run = False
+
+
 class UsageError(Exception):
     """Something that was asked for and cannot be done; the message says what."""
 

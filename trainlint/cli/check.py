@@ -12,7 +12,7 @@ from trainlint import config
 from trainlint.baseline import BaselineError
 from trainlint.cache import users_folder
 from trainlint.check import Basis, Request, Session, Shard
-from trainlint.cli import UsageError, again, complain
+from trainlint.cli import Process, UsageError, again, complain
 from trainlint.cli.options import COMMANDS, GROUPS, Said
 from trainlint.cli.output import COLOURS, PROGRAMS, TOLD_APART, Output, choice, outputs, rendered, write
 from trainlint.cli.progress import patience
@@ -35,6 +35,8 @@ def run(paths: tuple[str, ...], said: Said) -> int:
         from trainlint.cli.watch import watch
 
         return watch(paths, said, look)
+    if not Process.ends_with_run:
+        return look(paths, said, Session)
     # What is read stays to the end: a look for garbage would go through all of it, and to take it apart takes as long.
     gc.disable()
     status = look(paths, said, _to_the_end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,9 +28,17 @@ def watch(paths: tuple[str, ...], said: Said, run: Run) -> int:
     missing = next((path for path in paths if not os.path.exists(path)), None)
     if missing is not None:
         raise UsageError(f"{missing}: {ABSENT}")
+    interrupts: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    # Python drops an interrupt that comes while it lets go of an object, and then the next look must be the last.
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
         known: Mapping[str, object] | None = None
-        while True:
+        while not interrupts:
             now = dict(_stamps(paths, said))
             if now != known:
                 known = now
@@ -37,7 +46,10 @@ def watch(paths: tuple[str, ...], said: Said, run: Run) -> int:
                 print(f"watching {len(known)} files; Ctrl-C ends it", file=sys.stderr, flush=True)
             time.sleep(PAUSE)
     except KeyboardInterrupt:
-        return 0
+        pass
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 0
 
 
 def _checked(paths: tuple[str, ...], said: Said, run: Run) -> None:
