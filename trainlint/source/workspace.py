@@ -100,6 +100,8 @@ class Workspace:
         self._modules: dict[str, Module | Fault] = {}
         self._former: dict[str, Module] = {}
         self._stars: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
+        self._taken: dict[str, tuple[str, ...]] = {}
+        self._starting: dict[str, list[str]] = {}
         self._listed: dict[str, tuple[bytes, frozenset[bytes] | None]] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._asking: dict[str, list[Query]] = {}
@@ -513,7 +515,10 @@ class Workspace:
         web = {path: None}
         waiting = [path]
         while waiting:
-            new = [other for other in self._starred(waiting.pop()) if other not in web]
+            file = waiting.pop()
+            if file not in self._taken:
+                self._taken[file] = tuple(self._starred(file))
+            new = [other for other in self._taken[file] if other not in web]
             web.update(dict.fromkeys(new))
             waiting += new
         return tuple(web)
@@ -571,8 +576,13 @@ class Workspace:
                 if path in self.known:
                     yield path
 
-    def _starts(self, folder: str) -> list[str]:
+    def _starts(self, folder: str) -> Sequence[str]:
         """Where imports of a file in this folder start: its package's parent, itself, what is configured, the root."""
+        if folder not in self._starting:
+            self._starting[folder] = self._starts_anew(folder)
+        return self._starting[folder]
+
+    def _starts_anew(self, folder: str) -> list[str]:
         top = self._top(folder)
         starts = [top, folder, *self.search, self.root, os.path.join(self.root, "src")]
         while len(folder) > len(self.root):
