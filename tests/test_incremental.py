@@ -56,7 +56,7 @@ def test_after_any_sequence_of_edits_a_session_says_what_a_fresh_check_says(
 @given(STEPS)
 def test_forgetting_what_no_verdict_rests_on_changes_nothing(steps: list[tuple[object, int, bytes, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verdicts, "FEW_QUESTIONS", 0)
+        patch.setattr(verdicts, "FEW_REMEMBERED", 0)
         editor = Editor(Path(folder).resolve(), STARTS)
         for step in steps:
             editor.step(*step)
@@ -65,7 +65,7 @@ def test_forgetting_what_no_verdict_rests_on_changes_nothing(steps: list[tuple[o
 
 
 def test_memory_does_not_grow_with_the_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "FEW_QUESTIONS", 0)
+    monkeypatch.setattr(verdicts, "FEW_REMEMBERED", 0)
     editor = Editor(tmp_path, STARTS)
     tracemalloc.start()
     sizes = []

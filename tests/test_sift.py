@@ -20,7 +20,6 @@ from trainlint.source.evaluate import Evaluator
 from trainlint.source.find import find
 from trainlint.source.linkers import LINKERS
 from trainlint.source.linkers.targets.losses import SKIPS
-from trainlint.source.names import binds
 from trainlint.source.nodes import statements
 from trainlint.source.sift import relevant, spelling, words
 from trainlint.source.summary import Module, summarize
@@ -427,7 +426,7 @@ def test_what_is_done_with_a_name_is_seen_in_the_bytes(which: str) -> None:
                 names = {name for name, nodes in module.loads.items() if not (calls | matched).issuperset(nodes)}
                 missed = [name for name in names if not spelling.handed_on(name).search(data)]
             case "bound":
-                names = {name for node in statements(tree) for name in binds(module, node) if name.isidentifier()}
+                names = {name for node in statements(tree) for name in module.binds(node) if name.isidentifier()}
                 missed = [name for name in names if not spelling.bound(name).search(data)]
             case _:
                 names = {full.rpartition(".")[2] for full in module.imports.values()}

@@ -12,7 +12,7 @@ from trainlint.source import objects, pretrained
 from trainlint.source.binding import argument, arguments, declared, defaults, parameters
 from trainlint.source.flow import applications
 from trainlint.source.gradients import trains
-from trainlint.source.names import is_local, leaves, returns, spelled, statement, truth
+from trainlint.source.names import is_local, leaves, returns, spelled, truth
 from trainlint.source.nodes import nodes_of
 from trainlint.source.sift import spelling
 from trainlint.source.summary import FunctionNode, Module, last
@@ -692,7 +692,7 @@ def stand(world: World, node: ast.AST, frame: Frame) -> None:
 def _arms(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, int]]:
     """The tests that decide whether a node is reached, with the answers that lead to it: 0 says that it holds."""
     module = frame.module
-    child: ast.AST = statement(module, node)
+    child: ast.AST = module.statement(node)
     parent = module.parents.get(child)
     while parent is not None:
         if isinstance(parent, ast.If) and (child in parent.body or child in parent.orelse):

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from trainlint.record import replace, thing
 from trainlint.source import builtin, filling, growth
 from trainlint.source.binding import declared, parameters
-from trainlint.source.names import binds
 from trainlint.source.summary import (
     ANY_KEY,
     CHANGES,
@@ -146,7 +145,7 @@ def _binds(module: Module, scope: ast.AST, name: str) -> bool:
     if isinstance(scope, FunctionNode) and name in declared(scope):
         return True
     body = getattr(scope, "body", [])
-    return isinstance(body, list) and any(name in binds(module, inner) for inner in body)
+    return isinstance(body, list) and any(name in module.binds(inner) for inner in body)
 
 
 def _rewritten(world: World, thing: Built, binding: Binding, frame: Frame, use: ast.AST | None) -> Thing:

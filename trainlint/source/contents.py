@@ -12,7 +12,6 @@ from itertools import product
 from trainlint.record import thing
 from trainlint.source import builtin, callers
 from trainlint.source.binding import arguments, declared
-from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Entries, Frame, Function, Thing
@@ -86,11 +85,11 @@ def _called(world: World, node: ast.Call, frame: Frame, within: frozenset[object
         yield from held(world, node.args[0], frame, within)
         return
     if _is_bytes(node):
-        yield Held(*BYTES, frame.step(statement(frame.module, node)))
+        yield Held(*BYTES, frame.step(frame.module.statement(node)))
         return
     ranges = _ranges(world, node, frame)
     if ranges:
-        yield from (Held(*ends, frame.step(statement(frame.module, node))) for ends in ranges)
+        yield from (Held(*ends, frame.step(frame.module.statement(node))) for ends in ranges)
         return
     thing = world.evaluate(node.func, frame)
     if isinstance(thing, Function) and isinstance(thing.node, ast.FunctionDef) and thing.node not in within:
@@ -142,7 +141,7 @@ def _put(module: Module, node: ast.AST, name: str) -> Iterator[ast.expr]:
 def _number(world: World, node: ast.expr, frame: Frame) -> Iterator[Held | Unknown]:
     """One number, as far as it is known."""
     ranges = _ranges(world, node, frame)
-    yield from (Held(*ends, frame.step(statement(frame.module, node))) for ends in ranges)
+    yield from (Held(*ends, frame.step(frame.module.statement(node))) for ends in ranges)
     if not ranges:
         text = ast.unparse(node)
         yield Unknown(f"{text} may carry it", text)

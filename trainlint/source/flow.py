@@ -12,7 +12,6 @@ from trainlint.record import dataclass, field
 from trainlint.regex import regex
 from trainlint.source import objects
 from trainlint.source.binding import declared, parameters
-from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Constant, Entries, External, Function, Opaque, Partial, Thing
@@ -135,7 +134,7 @@ def _follow(search: Search, module: Module, node: ast.AST) -> None:
 def _kept(search: Search, module: Module, node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> None:
     places = node.targets if isinstance(node, ast.Assign) else [node.target]
     for target in (each for place in places for each in targets(place)):
-        scope = module.scope(statement(module, node))
+        scope = module.scope(module.statement(node))
         if isinstance(target, ast.Attribute):
             _occurrences(search, Name(target.attr, module, owner=_class_of(module, scope)))
         elif isinstance(target, ast.Name):
@@ -143,7 +142,7 @@ def _kept(search: Search, module: Module, node: ast.Assign | ast.AnnAssign | ast
     for place in places:
         if isinstance(place, ast.Subscript):
             word = (dotted(place.value) or "").rpartition(".")[2]
-            _occurrences(search, Name(word, module, module.scope(statement(module, node))))
+            _occurrences(search, Name(word, module, module.scope(module.statement(node))))
 
 
 def _looped(search: Search, module: Module, loop: ast.For | ast.AsyncFor | ast.comprehension) -> None:

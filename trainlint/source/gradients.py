@@ -6,7 +6,7 @@ import ast
 import re
 
 from trainlint.regex import regex
-from trainlint.source.names import binds, own_statements
+from trainlint.source.names import own_statements
 from trainlint.source.objects import marks
 from trainlint.source.summary import Module, dotted, last
 
@@ -46,7 +46,7 @@ def _is_cut_off(module: Module, node: ast.AST) -> bool:
     match node:
         case ast.Call(func=func, args=[ast.Name(id=name), *_]) if not COMPARES.search(last(func)):
             scope = own_statements(module.scope(node))
-            known = [each for each in scope if isinstance(each, ast.Assign) and name in binds(module, each)]
+            known = [each for each in scope if isinstance(each, ast.Assign) and name in module.binds(each)]
             return bool(known) and all(_is_without_gradient(module, each) for each in known)
     return False
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from trainlint.record import dataclass, replace
 from trainlint.source import builtin
-from trainlint.source.names import blocks, following, leaves, statement, taken, truth
+from trainlint.source.names import blocks, following, leaves, taken, truth
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import CHANGES, Module, dotted
 from trainlint.source.things import Binding, Frame, Items, Repeated, Thing, Thunk
@@ -54,7 +54,7 @@ def between(start: ast.AST, frame: Frame, use: ast.AST | None) -> Iterator[ast.s
     """The statements that may run after a definition and before its use, or until the scope ends."""
     module, scope = frame.module, frame.function or frame.module.tree
     holders = _holders(frame, use) if use is not None else set()
-    child: ast.AST = statement(module, start) if not isinstance(start, ast.stmt) else start
+    child: ast.AST = module.statement(start) if not isinstance(start, ast.stmt) else start
     while child is not scope:
         parent = module.parents.get(child)
         if parent is None:

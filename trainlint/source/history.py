@@ -12,7 +12,7 @@ from contextlib import suppress
 from trainlint.record import thing
 from trainlint.source import callers, objects
 from trainlint.source.binding import arguments, parameters
-from trainlint.source.names import arm, leaves, returns, statement
+from trainlint.source.names import arm, leaves, returns
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module
 from trainlint.source.things import Built, Class, Frame, Function, Thing
@@ -78,7 +78,7 @@ class History:
         if not isinstance(node, ast.stmt):
             yield from self._before_in_statement(node, frame)
         scope, module = frame.function or frame.module.tree, frame.module
-        child: ast.AST = node if node is scope else statement(module, node)
+        child: ast.AST = node if node is scope else module.statement(node)
         while child is not scope:
             parent = module.parents.get(child)
             if parent is None:
@@ -91,7 +91,7 @@ class History:
 
     def _before_in_statement(self, node: ast.AST, frame: Frame) -> Iterator[Earlier]:
         """The calls of a statement that end before a node does: its arguments, and what stands to its left."""
-        whole = statement(frame.module, node)
+        whole = frame.module.statement(node)
         end = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
         for call in _calls(frame.module, whole):
             if call is not node and (call.end_lineno, call.end_col_offset) <= end:

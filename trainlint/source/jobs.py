@@ -9,7 +9,6 @@ from trainlint.facts import Alias, Job, Layer
 from trainlint.knowledge import torch
 from trainlint.knowledge.roles import entry_role, index_roles, roles
 from trainlint.source import builtin, objects, tokenizers
-from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module, dotted, last, targets
 from trainlint.source.things import Class, Entries, Opaque, Tensor
@@ -335,7 +334,7 @@ def _is_quiet(node: ast.expr) -> bool:
 
 def _fills_up(module: Module, node: ast.AST) -> bool:
     """``while len(row) < longest: row.append(0)`` pads, whatever the number is called."""
-    holder = module.parents.get(statement(module, node))
+    holder = module.parents.get(module.statement(node))
     return isinstance(holder, ast.While) and any(
         isinstance(each, ast.Call) and dotted(each.func) == "len" for each in nodes_of(holder.test)
     )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from trainlint.facts import Ids
 from trainlint.source import builtin
-from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, Entries, Frame, Items, Tensor, Thing
@@ -89,7 +88,7 @@ def unmoved(world: World, table: Table) -> Step | None:
                 continue
             if _counts_on(module, node):
                 return None
-            found.append(module.step(statement(module, node)))
+            found.append(module.step(module.statement(node)))
     return found[0] if found else None
 
 
@@ -107,7 +106,7 @@ def _lookup(module: Module, name: ast.expr) -> ast.expr | None:
 def _counts_on(module: Module, node: ast.expr) -> bool:
     """Whether the function around a lookup adds to something, which may be the id."""
     scope = module.scope(node)
-    around: ast.AST = statement(module, node) if isinstance(scope, ast.Module) else scope
+    around: ast.AST = module.statement(node) if isinstance(scope, ast.Module) else scope
     return any(isinstance(each, ast.BinOp | ast.AugAssign) and isinstance(each.op, ADDING) for each in nodes_of(around))
 
 

@@ -20,11 +20,6 @@ from trainlint.value import Integer
 IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception"}
 
 
-def binds(module: Module, node: ast.AST) -> frozenset[str]:
-    """Every dotted name that a statement binds, what stands inside it included, nested functions and classes not."""
-    return module.binds(node)
-
-
 def is_bound(module: Module, name: str) -> bool:
     """Whether a module's own statements bind a name."""
     tree = module.tree
@@ -35,7 +30,7 @@ def top(module: Module) -> frozenset[str]:
     """Every name that a module's own statements bind."""
     known = module.kept.get("top")
     if not isinstance(known, frozenset):
-        known = frozenset(name for node in module.tree.body for name in binds(module, node))
+        known = frozenset(name for node in module.tree.body for name in module.binds(node))
         module.kept["top"] = known
     return known
 
@@ -82,7 +77,7 @@ def _by_cell(module: Module) -> Mapping[str, Mapping[int, ast.stmt]]:
     found: dict[str, dict[int, ast.stmt]] = {}
     for node in module.tree.body:
         cell, _ = module.place(node.lineno)
-        for name in binds(module, node) if cell is not None else ():
+        for name in module.binds(node) if cell is not None else ():
             found.setdefault(name, {})[cell or 0] = node
     module.kept["cells"] = found
     return found
@@ -101,14 +96,9 @@ def walrus(module: Module) -> tuple[tuple[str, ast.stmt], ...]:
     every = module.walrus
     known = module.by_node.get("walrus")
     if not isinstance(known, tuple):
-        known = tuple((node.target.id, statement(module, node)) for node in every)
+        known = tuple((node.target.id, module.statement(node)) for node in every)
         module.by_node["walrus"] = known
     return known
-
-
-def statement(module: Module, node: ast.AST) -> ast.stmt:
-    """The innermost statement that holds a node."""
-    return module.statement(node)
 
 
 def own_statements(scope: ast.AST) -> Iterator[ast.stmt]:
@@ -318,7 +308,7 @@ def _inside(world: World, wanted: Sequence[str], node: ast.AST, frame: Frame) ->
             return _after_try(world, wanted, node, frame)
         case ast.Match():
             return _after_match(world, wanted, node, frame)
-    return _named(wanted, binds(frame.module, node), node)
+    return _named(wanted, frame.module.binds(node), node)
 
 
 def _held(wanted: Sequence[str], node: ast.stmt, frame: Frame) -> Binding | None:

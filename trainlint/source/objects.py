@@ -9,7 +9,7 @@ from typing import Any
 from trainlint.record import replace
 from trainlint.source.arithmetic import assumed_by
 from trainlint.source.binding import argument, arguments, least
-from trainlint.source.names import binds, final
+from trainlint.source.names import final
 from trainlint.source.nodes import nodes_of
 from trainlint.source.pieces import ClassNode
 from trainlint.source.summary import Module, bound, dotted
@@ -483,7 +483,7 @@ def _set_on_another_arm(world: World, built: Built, name: str) -> bool:
         return False
     for owner, frame in initialisers(world, built):
         body = frame.function.body if isinstance(frame.function, ast.FunctionDef) else []
-        if any(f"self.{name}" in binds(owner.module, inner) for inner in body):
+        if any(f"self.{name}" in owner.module.binds(inner) for inner in body):
             return True
     return False
 

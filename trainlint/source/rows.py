@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainlint.source.names import statement
 from trainlint.source.nodes import nodes_of
 from trainlint.source.objects import lineage, methods
 from trainlint.source.summary import Module, last
@@ -67,7 +66,7 @@ def masked(world: World, module: Module, function: ast.AST) -> Iterator[Step]:
                 parent = module.parents.get(node)
                 in_front = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add) and parent.left is node
                 if in_front and not _is_rest(count) and _is_sentinel(world, module, value):
-                    yield module.step(statement(module, node))
+                    yield module.step(module.statement(node))
 
 
 def _is_label(target: ast.expr) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from trainlint.record import replace
 from trainlint.source import callers
 from trainlint.source.evaluate import Evaluator
-from trainlint.source.names import statement
 from trainlint.source.summary import Module, dotted, places
 from trainlint.source.things import Binding, Constant, Opaque, Tensor, Thing
 from trainlint.source.words import A_TENSOR, in_words, lines
@@ -93,7 +92,7 @@ def _value(world: World, module: Module, node: Asked) -> Thing:
     if isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load):
         return world.evaluate(node, frame)
     name = next(places(node), "")
-    return world.bound_value(Binding(name, statement(module, node)), name, frame)
+    return world.bound_value(Binding(name, module.statement(node)), name, frame)
 
 
 def _parameter(world: World, module: Module, node: ast.arg) -> Thing:

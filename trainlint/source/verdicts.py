@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from trainlint.source.pieces import Layout
     from trainlint.source.workspace import Workspace
 
-FEW_QUESTIONS = 4096
-"""Remembered queries that are never too many."""
+FEW_REMEMBERED = 4096
+"""Queries, files and bundles that are never too many to be remembered."""
 
 Notes = frozenset[int]
 """Files and queries, by their places among the leaves."""
@@ -115,7 +115,7 @@ class Verdicts:
         self.workspace = workspace
         self.units: dict[str, Unit] = {}
         self._answered: set[int] = set()
-        self._most = FEW_QUESTIONS + workspace.questions
+        self._most = FEW_REMEMBERED + self._remembered
 
     def change(self, files: Sequence[str], changed: Collection[str]) -> None:
         """The project has these files now, and the changed ones may hold something else."""
@@ -134,7 +134,7 @@ class Verdicts:
                 unit.alone, unit.open = None, frozenset(_doings())
         if change.moved:
             self._move(change.moved)
-        if self.workspace.questions > self._most:
+        if self._remembered > self._most:
             self._trim()
 
     def _move(self, moved: Mapping[str, tuple[Layout, Layout]]) -> None:
@@ -149,6 +149,10 @@ class Verdicts:
     @property
     def _leaves(self) -> Leaves:
         return self.workspace.journal.leaves
+
+    @property
+    def _remembered(self) -> int:
+        return self.workspace.questions + len(self._leaves.every)
 
     def join(self, units: Mapping[str, Unit], places: Sequence[int]) -> None:
         """Add what is known of other files; ``places`` are those of its leaves here."""
@@ -168,7 +172,7 @@ class Verdicts:
         self.units = {path: unit.renumbered(places) for path, unit in self.units.items()}
         self.workspace.journal.leaves, self._answered = leaves, set()
         self.workspace.trim({leaf for leaf in leaves.every if isinstance(leaf, Query)})
-        self._most = FEW_QUESTIONS + self.workspace.questions
+        self._most = FEW_REMEMBERED + self._remembered
 
     def of(self, files: Iterable[str]) -> Iterator[Verdict]:
         """Every verdict of these files; of a place that several of them lead to, the first one's."""
@@ -235,26 +239,22 @@ class Verdicts:
         return self._resting(judged, self.workspace.journal.rests_on(*judged.stretch))
 
     def _resting(self, judged: Judged, places: Iterable[int]) -> Verdict:
-        notes, given = [], []
-        for place in places:
-            leaf = self._leaves.every[place]
-            if isinstance(leaf, Given):
-                given.append(leaf.name)
-            else:
-                notes.append(place)
-                self._answer(place)
-        return Verdict(judged.facts, frozenset(notes), frozenset(given))
+        leaves = {place: self._leaves.every[place] for place in places}
+        given = frozenset(leaf.name for leaf in leaves.values() if isinstance(leaf, Given))
+        notes = frozenset(place for place, leaf in leaves.items() if not isinstance(leaf, Given))
+        self._answer(notes)
+        return Verdict(judged.facts, notes, given)
 
-    def _answer(self, place: int) -> None:
-        """Have the answer of a query, or of all in a bundle: what a piece holds is told while the file is as it was."""
-        if place not in self._answered:
-            self._answered.add(place)
-            leaf = self._leaves.every[place]
-            if isinstance(leaf, Bundle):
-                for each in leaf.notes:
-                    self._answer(each)
-            elif isinstance(leaf, Query):
-                self.workspace.answer(leaf)
+    def _answer(self, notes: Notes) -> None:
+        """Have all queries answered, in bundles too: what a piece holds is told while the file is as it was."""
+        waiting = notes - self._answered
+        while waiting:
+            self._answered |= waiting
+            leaves = [self._leaves.every[place] for place in waiting]
+            for leaf in leaves:
+                if isinstance(leaf, Query):
+                    self.workspace.answer(leaf)
+            waiting = frozenset().union(*(leaf.notes for leaf in leaves if isinstance(leaf, Bundle))) - self._answered
 
 
 def _file(leaf: Leaf | Bundle | None) -> str:

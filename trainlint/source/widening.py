@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from trainlint.facts import Dtype
 from trainlint.knowledge.precision import CASTS, FORMATS
-from trainlint.source.names import binds, statement
 from trainlint.source.summary import Module, dotted, last, places
 from trainlint.source.things import Cast
 
@@ -98,12 +97,12 @@ def _assigned(module: Module, name: str, use: ast.Name) -> ast.expr | None:
     """The one value that a name has where it is used, if no branch and no loop decides about it."""
     if _is_of_comprehension(module, name, use):
         return None
-    child: ast.AST = statement(module, use)
+    child: ast.AST = module.statement(use)
     while True:
         parent = module.parents.get(child)
         if parent is None or isinstance(parent, ast.ClassDef | ast.Module):
             return None
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and name in binds(module, parent):
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and name in module.binds(parent):
             return _last(module, name, child, parent) if child in parent.body else None
         found = _last(module, name, child, parent)
         if found is not None or _is_bound_before(module, name, child, parent):
@@ -134,16 +133,16 @@ def _before(child: ast.AST, parent: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _is_bound_before(module: Module, name: str, child: ast.AST, parent: ast.AST) -> bool:
-    return any(name in binds(module, each) for each in _before(child, parent))
+    return any(name in module.binds(each) for each in _before(child, parent))
 
 
 def _last(module: Module, name: str, child: ast.AST, parent: ast.AST) -> ast.expr | None:
     """The value of the nearest statement before this one that binds a name, if it does nothing else."""
-    nearest = next((each for each in _before(child, parent) if name in binds(module, each)), None)
+    nearest = next((each for each in _before(child, parent) if name in module.binds(each)), None)
     match nearest:
         case ast.Assign(targets=[ast.Name()], value=value):
             return value
         case ast.With(body=body):
-            inner = next((each for each in reversed(body) if name in binds(module, each)), None)
+            inner = next((each for each in reversed(body) if name in module.binds(each)), None)
             return inner.value if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name) else None
     return None

@@ -37,21 +37,22 @@ class Linker:
         return self.sifted is None or self.sifted(module.data)
 
 
-def sites_of(home: str) -> Callable[[World, Module], Iterable[Site]]:
-    """The sites of a module below this folder, which is loaded when it is to look for some."""
+Sites = Callable[[World, Module], Iterable[Site]]
+Finds = Callable[[World, Site], Iterable[Fact]]
+
+
+def at(home: str, judge: str = "") -> tuple[Sites, Finds]:
+    """What the module below this folder that looks for sites does, and the one that judges them, if that is another.
+
+    Each is loaded when there is something for it to do.
+    """
 
     def sites(world: World, module: Module) -> Iterable[Site]:
         found: Iterable[Site] = import_module(f"{__package__}.{home}").sites(world, module)
         return found
 
-    return sites
-
-
-def facts_of(home: str) -> Callable[[World, Site], Iterable[Fact]]:
-    """The facts of a module below this folder, which is loaded when there is a site."""
-
     def facts(world: World, site: Site) -> Iterator[Fact]:
-        found: Iterator[Fact] = import_module(f"{__package__}.{home}").facts(world, site)
+        found: Iterator[Fact] = import_module(f"{__package__}.{judge or home}").facts(world, site)
         return found
 
-    return facts
+    return sites, facts

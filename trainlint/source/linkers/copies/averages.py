@@ -18,7 +18,7 @@ from trainlint.source.casts import cast
 from trainlint.source.linkers.copies import containers
 from trainlint.source.linkers.copies.updates import Update, left_of_one, update
 from trainlint.source.linkers.site import Site, call_of, named, real_of, standing
-from trainlint.source.names import final, reaching, statement
+from trainlint.source.names import final, reaching
 from trainlint.source.parameters import trained
 from trainlint.source.sift.copies import averages
 from trainlint.source.storage import storage
@@ -207,7 +207,7 @@ def _original(world: World, copy: ast.Call, frame: Frame, why: Unknown) -> Stora
         and call.lineno < copy.lineno
         and module.scope(call) is scope
     ]
-    if name is None or any(module.parents[statement(module, call)] is not scope for call in casts):
+    if name is None or any(module.parents[module.statement(call)] is not scope for call in casts):
         return why
     known = [cast(world, call, frame) for call in casts]
     for made, inner, _, _ in _definitions(world, model, frame):

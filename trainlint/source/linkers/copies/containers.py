@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from trainlint.facts import Storage
 from trainlint.source.casts import cast
 from trainlint.source.linkers.site import Site
-from trainlint.source.names import statement
 from trainlint.source.parameters import trained
 from trainlint.source.storage import storage
 from trainlint.source.summary import Module, dotted
@@ -39,7 +38,7 @@ def stored(world: World, site: Site, container: ast.expr, frame: Frame) -> Stora
 def _fillings(site: Site, container: ast.expr) -> Iterator[Filling]:
     """What a file puts into a container, the update itself aside."""
     module, name = site.module, dotted(container)
-    own = statement(module, site.node)
+    own = module.statement(site.node)
     for node in module.nodes:
         match node:
             case ast.Assign(targets=[target], value=value) if node is not own and _is(module, target, name, site):
@@ -102,4 +101,4 @@ def _of_value(world: World, module: Module, value: ast.expr, over: ast.expr, fra
     if owners.open or len(owners.owners) != 1 or not isinstance(node, ast.Name):
         return UNFOLLOWED
     (owner,) = owners.owners
-    return storage(world, world.evaluate(owner.node, owner.frame), statement(module, over), inner)
+    return storage(world, world.evaluate(owner.node, owner.frame), module.statement(over), inner)

@@ -17,7 +17,6 @@ from trainlint.source.binding import parameters
 from trainlint.source.linkers.copies import aliases, devices, resets, rounds, uses
 from trainlint.source.linkers.copies.aliases import Shared, shared
 from trainlint.source.linkers.site import Site
-from trainlint.source.names import statement
 from trainlint.source.objects import lineage
 from trainlint.source.sift.copies import RENAMED, keeps
 from trainlint.source.summary import Module, dotted, last
@@ -134,7 +133,7 @@ def facts(world: World, site: Site) -> Iterator[KeptWeights]:
         if found is not None and isinstance(holder, ast.Name | ast.Attribute | ast.Subscript):
             spelling = ast.unparse(target)
             many = gathers or holder is not target
-            aside = uses.Aside(holder, spelling, statement(module, node), module, many)
+            aside = uses.Aside(holder, spelling, module.statement(node), module, many)
             for fact in _judged(world, site, aside, found):
                 yield replace(fact, value=module.span(value))
             return

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from trainlint.source.linkers.copies.aliases import unwrapped
 from trainlint.source.linkers.copies.rounds import LOOPS, is_anew
 from trainlint.source.linkers.copies.uses import Aside
-from trainlint.source.names import statement
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.training import Trained, inside, trained
 from trainlint.source.world import World
@@ -24,7 +23,7 @@ def again(world: World, aside: Aside, model: str) -> tuple[Trained, Step] | None
     if not isinstance(aside.holder, ast.Name) or aside.gathers or _is_written(aside, scope):
         return None
     for call in _loads(world, aside, scope, model):
-        line = statement(module, call)
+        line = module.statement(call)
         for each in _between(module, aside.statement, line):
             if bound(each) & {model} or (isinstance(each, LOOPS) and is_anew(world, module, each, model)):
                 break

@@ -15,7 +15,6 @@ from trainlint.record import replace, thing
 from trainlint.regex import regex
 from trainlint.source import callers
 from trainlint.source.linkers.copies.aliases import FunctionDef
-from trainlint.source.names import statement
 from trainlint.source.summary import Module, bound, dotted, last, prefixes
 from trainlint.source.things import Function
 from trainlint.source.training import inside, trained
@@ -64,7 +63,7 @@ def going_on(world: World, place: Place, through: tuple[callers.Caller, ...] = (
     module = place.module
     if isinstance(module.scope(place.node), ast.Lambda) and not through:
         return Going(UNSEEN, False, place.tests, module, None)
-    child: ast.AST = statement(module, place.node)
+    child: ast.AST = module.statement(place.node)
     keeping = child
     broken, parent = False, module.parents.get(child)
     scope = module.scope(child)

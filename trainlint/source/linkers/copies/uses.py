@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trainlint.record import thing
-from trainlint.source.names import holds, statement
+from trainlint.source.names import holds
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.world import World
 from trainlint.value import Step
@@ -38,7 +38,7 @@ def used(world: World, aside: Aside, around: ast.stmt | None) -> Step | None:
     if not reads:
         return None
     module, node = min(reads, key=lambda each: (each[0] is not aside.module, not _is_strong(*each), each[1].lineno))
-    return module.step(statement(module, node))
+    return module.step(module.statement(node))
 
 
 def _block(module: Module, node: ast.stmt) -> list[ast.stmt]:
@@ -171,7 +171,7 @@ def _reaches(aside: Aside, node: ast.expr, around: ast.stmt | None) -> bool:
         return home is module.tree
     if module.scope(node) is not module.scope(aside.statement):
         return home is module.tree or node.lineno > (around.end_lineno or 0)
-    child: ast.AST = statement(module, node)
+    child: ast.AST = module.statement(node)
     while child is not home and child is not around:
         for before in reversed(_before(module, child)):
             if holds(module, before, aside.statement):

@@ -10,7 +10,6 @@ from trainlint.record import dataclass, field, thing
 from trainlint.regex import regex
 from trainlint.source import callers, objects
 from trainlint.source.gradients import NO_GRADIENT
-from trainlint.source.names import statement
 from trainlint.source.objects import FunctionDef, marks
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Class, Function
@@ -58,7 +57,7 @@ class Reading:
 
     def step(self, node: ast.AST) -> Step:
         """The line of a node, as evidence."""
-        return self.module.step(statement(self.module, node))
+        return self.module.step(self.module.statement(node))
 
 
 @dataclass
@@ -228,7 +227,7 @@ def evaluates(world: World, module: Module, call: ast.Call) -> bool:
 
 def _handed_out(reading: Reading, found: Uses) -> None:
     """The parameters of a teacher are frozen in a loop, or written, or given away."""
-    loop = statement(reading.module, reading.node)
+    loop = reading.module.statement(reading.node)
     if isinstance(loop, ast.For) and _freezes(loop):
         found.frozen.append(reading.module.step(loop))
     elif not reading.at_start:

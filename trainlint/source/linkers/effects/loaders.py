@@ -16,7 +16,6 @@ from trainlint.source.linkers.effects.epochs import programs
 from trainlint.source.linkers.effects.samplers import is_held_out, is_led
 from trainlint.source.linkers.selection.measures import latest
 from trainlint.source.linkers.site import Site, call_of, named, standing
-from trainlint.source.names import statement
 from trainlint.source.sift.effects import PARALLEL, samples
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import External
@@ -101,10 +100,10 @@ def _shared(world: World, module: Module, call: ast.Call) -> Step | None:
 
 def _looped(world: World, site: Site) -> tuple[Step, Step] | None:
     """The loop over a loader in its own function, and the line in it that trains."""
-    module, holder = site.module, statement(site.module, site.node)
+    module, holder = site.module, site.module.statement(site.node)
     name = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) and holder.value is site.node else None
     for use in module.loads.get((name or "").rpartition(".")[2], ()):
-        loop = statement(module, use)
+        loop = module.statement(use)
         if not isinstance(loop, ast.For) or _takes_its_part(module, loop):
             continue
         if dotted(use) == name and module.scope(loop) is module.scope(site.node):

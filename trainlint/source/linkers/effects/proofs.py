@@ -14,7 +14,7 @@ from trainlint.knowledge.torch import SELF_METHODS
 from trainlint.record import thing
 from trainlint.source import objects
 from trainlint.source.binding import declared
-from trainlint.source.names import final, holds, reaching, statement
+from trainlint.source.names import final, holds, reaching
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Binding, Built, Class, External, Frame, Function, Method, Opaque, Thing
 from trainlint.source.world import World
@@ -280,7 +280,7 @@ def _left(world: World, cls: Class, name: str, depth: int) -> Step | None:
 
 def _put(world: World, module: Module, value: ast.expr, depth: int) -> Step | None:
     proof = tensor(world, value, world.open_frame(module, value), depth)
-    return module.step(statement(module, value)) if proof is not None else None
+    return module.step(module.statement(value)) if proof is not None else None
 
 
 def _writes(world: World, cls: Class, name: str) -> Iterator[tuple[Module, ast.expr]]:

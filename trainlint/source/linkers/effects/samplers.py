@@ -14,7 +14,6 @@ from trainlint.source import callers
 from trainlint.source.linkers.effects.epochs import Epochs, epochs, programs
 from trainlint.source.linkers.selection.measures import innermost_loop
 from trainlint.source.linkers.site import Site, call_of, named, standing
-from trainlint.source.names import statement
 from trainlint.source.sift.effects import SAMPLER
 from trainlint.source.summary import Module, bound, last, targets
 from trainlint.source.things import Constant, External, Frame
@@ -67,7 +66,7 @@ def is_held_out(module: Module, call: ast.Call) -> bool:
 
 
 def _names(module: Module, call: ast.Call) -> Iterator[str]:
-    for target in _taken_by(statement(module, call), call):
+    for target in _taken_by(module.statement(call), call):
         yield from (last(each) for each in targets(target))
     for given in call.args:
         yield given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else last(given)

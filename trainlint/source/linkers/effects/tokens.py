@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from trainlint.facts import NewTokens
 from trainlint.regex import regex
 from trainlint.source.linkers.site import Site, call_of, named, standing
-from trainlint.source.names import statement
 from trainlint.source.sift.effects import ADAPTERS, adapts
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Constant, Entries, External, Frame, Items, Thing
@@ -102,7 +101,7 @@ def _names_embeddings(world: World, given: ast.expr | None, frame: Frame) -> boo
 
 def _model(module: Module, call: ast.Call) -> str:
     """The last word of the name of the model on which an adapter is put; nothing where that is not seen."""
-    holder = statement(module, call)
+    holder = module.statement(call)
     name = dotted(holder.targets[0]) if isinstance(holder, ast.Assign) else None
     for word in sorted(ADAPTED):
         for made in _calls(module, word):

@@ -16,7 +16,6 @@ from trainlint.record import dataclass, field, record, replace
 from trainlint.regex import regex
 from trainlint.source.linkers.site import Site, call_of
 from trainlint.source.modes import acting, is_trained_when_made
-from trainlint.source.names import statement
 from trainlint.source.order import (
     Body,
     Deed,
@@ -258,7 +257,7 @@ def _puts_back(event: Event, pending: Pending) -> bool:
 
 def _is_made_of(module: Module, name: str, model: str) -> bool:
     """Whether one is the other, or wraps it: ``net = DataParallel(model)``."""
-    made = (statement(module, node) for node in module.loads.get(model.rpartition(".")[2], ()) if dotted(node) == model)
+    made = (module.statement(node) for node in module.loads.get(model.rpartition(".")[2], ()) if dotted(node) == model)
     return any(isinstance(each, ast.Assign) and name in map(dotted, each.targets) for each in made)
 
 

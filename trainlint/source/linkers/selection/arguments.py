@@ -14,7 +14,6 @@ from trainlint.source.binding import argument, arguments
 from trainlint.source.linkers.selection.callbacks import UNSAID, metric_named, text_of
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.site import Site, call_of, named, option, place_of, standing
-from trainlint.source.names import statement
 from trainlint.source.objects import lineage
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module, dotted, last
@@ -216,7 +215,7 @@ def _computed(world: World, module: Module, node: ast.expr) -> Iterator[Measured
     tasks = [(name, found) for name, found in said if found.measure is Measure.TASK]
     if said and not tasks:
         return
-    step = module.step(statement(module, node)) if not isinstance(made, Function) else _head(made)
+    step = module.step(module.statement(node)) if not isinstance(made, Function) else _head(made)
     if tasks:
         yield from (Measured(name, found, (step,)) for name, found in dict(tasks).items())
     else:

@@ -15,7 +15,7 @@ from trainlint.source.linkers.selection import beside, logs
 from trainlint.source.linkers.selection.endings import around, endings
 from trainlint.source.linkers.selection.measures import decided, measured, readings
 from trainlint.source.linkers.site import Site, call_of, named, named_so, option, place_of, standing
-from trainlint.source.names import binds, following, reads
+from trainlint.source.names import following, reads
 from trainlint.source.requirements import declared
 from trainlint.source.summary import Module
 from trainlint.source.things import Arguments, Constant, External, Function, Opaque, Thunk
@@ -44,7 +44,7 @@ def _is_replaced(module: Module, call: ast.Call) -> bool:
             for later in following(module.parents[made], made):
                 if reads(later, name):
                     return False
-                if isinstance(later, ast.Assign) and name in binds(module, later):
+                if isinstance(later, ast.Assign) and name in module.binds(later):
                     return True
     return False
 

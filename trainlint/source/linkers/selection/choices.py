@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from trainlint.record import thing
 from trainlint.regex import regex
-from trainlint.source.names import own_statements, statement
+from trainlint.source.names import own_statements
 from trainlint.source.sift.selection import RECORD_WORDS
 from trainlint.source.summary import Module, last
 from trainlint.value import Better
@@ -188,7 +188,7 @@ def _chosen(module: Module, compare: ast.Compare, terms: list[tuple[ast.expr, in
 
 
 def _after(module: Module, compare: ast.Compare) -> tuple[ast.stmt, ...]:
-    row = statement(module, compare).lineno
+    row = module.statement(compare).lineno
     return tuple(node for node in own_statements(module.scope(compare)) if node.lineno >= row)
 
 

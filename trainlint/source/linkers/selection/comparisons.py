@@ -24,7 +24,7 @@ from trainlint.source.linkers.selection.measures import (
     readings,
 )
 from trainlint.source.linkers.site import Site, standing
-from trainlint.source.names import statement, truth
+from trainlint.source.names import truth
 from trainlint.source.sift.selection import chooses
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Frame
@@ -106,7 +106,7 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
         argument=_handed(chain, site),
         measured=measured(reading, chain),
         wins=wins.other if reading.falls else wins,
-        because=(module.step(statement(module, each.compare)),),
+        because=(module.step(module.statement(each.compare)),),
         cure="turn the comparison round",
         decided=turning.sign(module, each) if not reading.falls and _handed(chain, site) == site.span else None,
     )

@@ -14,7 +14,7 @@ from trainlint.knowledge.scores import score
 from trainlint.record import replace, thing
 from trainlint.source import callers
 from trainlint.source.binding import argument, declared, parameters
-from trainlint.source.names import own_statements, statement
+from trainlint.source.names import own_statements
 from trainlint.source.summary import Module, bound, dotted, last
 from trainlint.source.things import Frame, Function, Thunk
 from trainlint.source.world import World
@@ -129,7 +129,7 @@ def measured(reading: Reading, found: tuple[Reading, ...]) -> Measured:
 
 
 def _step(reading: Reading) -> Step:
-    return reading.frame.module.step(statement(reading.frame.module, reading.node))
+    return reading.frame.module.step(reading.frame.module.statement(reading.node))
 
 
 def _read(world: World, node: ast.expr, place: Place) -> Iterator[Reading]:
@@ -263,7 +263,7 @@ def _unpacked(
 def latest(module: Module, name: str, use: ast.AST) -> ast.stmt | None:
     """The nearest statement before a use, in its own scope, that binds a name anew."""
     scope = module.scope(use)
-    row = statement(module, use).lineno
+    row = module.statement(use).lineno
     found = [each for each in _binders(module, scope).get(name, ()) if each.lineno < row]
     return found[-1] if found else None
 
@@ -286,7 +286,7 @@ def _binders(module: Module, scope: ast.AST) -> dict[str, list[ast.stmt]]:
 
 def feed(module: Module, name: str, use: ast.AST) -> ast.stmt | None:
     """The nearest statement before a use that binds a name, adds to it or appends to it."""
-    row = statement(module, use).lineno
+    row = module.statement(use).lineno
     found = [each for each in _feeds(module, module.scope(use)).get(name, ()) if each.lineno < row]
     return found[-1] if found else None
 

@@ -10,7 +10,7 @@ from trainlint.facts import Fact, NewestBest
 from trainlint.regex import regex
 from trainlint.source.linkers.selection import saves
 from trainlint.source.linkers.site import Site
-from trainlint.source.names import own_statements, statement
+from trainlint.source.names import own_statements
 from trainlint.source.sift.selection import saves_best
 from trainlint.source.summary import Module, last
 from trainlint.source.world import World
@@ -85,7 +85,7 @@ def facts(world: World, site: Site) -> Iterator[Fact]:
 
 def _trained(module: Module, call: ast.Call) -> ast.expr | None:
     """The line of a loop around a call, or before it in its function, that trains."""
-    scope, row = module.scope(call), statement(module, call).lineno
+    scope, row = module.scope(call), module.statement(call).lineno
     for other in module.calls:
         if last(other.func) in ("backward",) and module.scope(other) is scope and other.lineno < row:
             holder: ast.AST | None = other

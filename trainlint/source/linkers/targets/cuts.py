@@ -10,7 +10,6 @@ from trainlint.facts import ClassCut, Job, Layer
 from trainlint.regex import regex
 from trainlint.source import jobs
 from trainlint.source.linkers.site import Site, standing
-from trainlint.source.names import statement
 from trainlint.source.sift.targets import PREDICTS, cuts
 from trainlint.source.summary import Module, dotted
 from trainlint.source.things import Constant, Frame, Tensor
@@ -72,7 +71,7 @@ def _is_open(before: list[ast.expr]) -> bool:
 
 def _is_always_low(module: Module, node: ast.Subscript) -> bool:
     """Whether a value that is never chosen is written here, whatever is decoded: not only until some length."""
-    written = statement(module, node)
+    written = module.statement(node)
     if not isinstance(written, ast.Assign) or not LOW.search(ast.unparse(written.value)):
         return False
     holder = module.parents.get(written)

@@ -10,7 +10,7 @@ from trainlint.facts import EmptyMean, Fill, Loss
 from trainlint.regex import regex
 from trainlint.source.gradients import trains
 from trainlint.source.linkers.site import Site, standing
-from trainlint.source.names import reaching, statement
+from trainlint.source.names import reaching
 from trainlint.source.sift.targets import DIVIDED, SELECTED
 from trainlint.source.summary import Module, bound, dotted
 from trainlint.source.text import Fault
@@ -70,7 +70,7 @@ def _holds(node: ast.expr, part: ast.expr) -> bool:
 
 def _is_cost(module: Module, node: ast.expr) -> bool:
     """Whether what is averaged is trained on, as far as names say: its own, its target's, its function's."""
-    scope, holder = module.scope(node), statement(module, node)
+    scope, holder = module.scope(node), module.statement(node)
     names = [*bound(holder), getattr(scope, "name", "") if isinstance(holder, ast.Return) else ""]
     averaged = node.left if isinstance(node, ast.BinOp) else node
     names += [dotted(each) or "" for each in ast.walk(averaged) if isinstance(each, ast.Name | ast.Attribute)]
