@@ -105,20 +105,20 @@ def test_what_is_known_of_an_answer_is_put_down_once() -> None:
     first, *others = [journal.rests_on(start, start + 1) for start in starts]
     assert others == [first, first]
     every = journal.leaves.every
-    assert [each for each in every if isinstance(each, Bundle)] == [Bundle(frozenset(range(20)))]
-    assert {every[place] for place in first} == {Bundle(frozenset(range(20))), Given("cfg.classes")}
+    assert [each for each in every if isinstance(each, Bundle)] == [Bundle.of(range(20))]
+    assert {every[place] for place in first} == {Bundle.of(range(20)), Given("cfg.classes")}
     assert journal.between(starts[0], starts[0] + 1).given == {"cfg.classes"}
 
 
 def test_a_change_takes_along_the_bundles_above_it_and_a_bundle_all_below() -> None:
     leaves = Leaves()
     first, second, third = (leaves.place(File(name)) for name in ("a.py", "b.py", "c.py"))
-    inner = leaves.place(Bundle(frozenset({first, second})))
-    outer = leaves.place(Bundle(frozenset({inner, third})))
+    inner = leaves.place(Bundle.of({first, second}))
+    outer = leaves.place(Bundle.of({inner, third}))
     assert leaves.above({first}) == {first, inner, outer}
     assert leaves.above({third}) == {third, outer}
     assert leaves.below({outer}) == {outer, inner, first, second, third}
-    assert leaves.place(Bundle(frozenset({second, first}))) == inner
+    assert leaves.place(Bundle.of({second, first})) == inner
     assert leaves.known([File("b.py"), Query(journals.Kind.FIND, ("codec", ""))]) == {second}
 
 

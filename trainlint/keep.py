@@ -42,6 +42,9 @@ REPORTING = (
 )
 """The modules of whose data a report is made."""
 
+FEW_FILES = 8
+"""Files that are another than when verdicts were kept; with more of them, verdicts are kept anew."""
+
 LinesOf = Callable[[str], Mapping[int | None, Sequence[str]]]
 """The lines of a file, by cell where it is a notebook."""
 
@@ -63,6 +66,7 @@ class Keep:
         self._report = f"{_short(root)}-{_short(repr((settings, request)))}"
         self._verdicts = f"{_short(root)}-{_short(repr(settings))}-verdicts"
         self._renewed: dict[str, Seen] = {}
+        self._others = 0
         self._seen: dict[str, Seen] = {}
         self.ledger = Ledger(read)
         self.packs: tuple[str, ...] = ()
@@ -90,6 +94,7 @@ class Keep:
         files, seen, (sifted, known) = found
         others = {path for path, each in seen.items() if self._is_other(path, each)}
         self._seen = {path: self._renewed.get(path, each) for path, each in seen.items() if path not in others}
+        self._others = len(self._renewed)
         observer.restore(files, sifted, known)
         observer.change(observer.project, others)
 
@@ -99,7 +104,8 @@ class Keep:
         with suppress(NotPlain):
             plain = encoded(replace(report, lines={}))
             self._write(self._report, packs, (seen, (packs, tuple(report.lines), plain)))
-            if self.ledger.seen:
+            # To judge a little again takes less time than to write all down, after each of many small edits.
+            if self.ledger.seen and (self._others > FEW_FILES or observer.has_done_much):
                 self._write_verdicts(observer, packs, seen)
 
     def add(self, observer: Observer, rules: Iterable[Rule]) -> None:

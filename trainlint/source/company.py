@@ -92,4 +92,5 @@ def _with_twins(facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 def _is_twin(classes: Integer, index: Integer) -> bool:
-    return (classes - index).number == 1 and bool(set(index.origins) & {*classes.parts, *classes.origins})
+    is_counted = not set(index.origins).isdisjoint((*classes.parts, *classes.origins))
+    return is_counted and (classes - index).number == 1

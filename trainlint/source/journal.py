@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from trainlint.record import dataclass
 
@@ -47,8 +48,7 @@ table of words that they are put to.
 """
 
 
-@dataclass(frozen=True, order=True)
-class Query:
+class Query(NamedTuple):
     """One question to the project, whose answer is a list of paths, often an empty one, or about a piece of a file."""
 
     kind: Kind
@@ -87,15 +87,27 @@ Leaf = File | Query | Given
 """What a verdict can rest on."""
 
 
-@dataclass(frozen=True)
-class Bundle:
-    """What a remembered answer rests on: leaves and other bundles, by their places, which all come before its own."""
+class Bundle(bytes):
+    """What a remembered answer rests on: leaves and other bundles, by their places, which all come before its own.
 
-    notes: frozenset[int]
+    There are so many that sets of numbers would be most of what a large project takes.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, places: Iterable[int]) -> Bundle:
+        """A bundle of these places."""
+        return cls(array("I", sorted(places)).tobytes())
+
+    @property
+    def notes(self) -> array[int]:
+        """The places, sorted."""
+        return array("I", self)
 
     def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Bundle:
         """The same, with other places."""
-        return Bundle(frozenset(places[note] for note in self.notes))
+        return Bundle.of(places[note] for note in self.notes)
 
 
 SMALLEST = 8
@@ -138,7 +150,7 @@ class Leaves:
         while waiting:
             found |= waiting
             bundles = (each for place in waiting if type(each := self.every[place]) is Bundle)
-            waiting = {place for bundle in bundles for place in bundle.notes} - found
+            waiting = set[int]().union(*(bundle.notes for bundle in bundles)) - found
         return found
 
 
@@ -271,7 +283,7 @@ class Journal:
         if len(found) < SMALLEST:
             return found
         given = {place for place in found if type(self.leaves.every[place]) is Given}
-        return frozenset((self.leaves.place(Bundle(found - given)), *given))
+        return frozenset((self.leaves.place(Bundle.of(found - given)), *given))
 
 
 class AskedFor:

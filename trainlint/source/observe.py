@@ -142,13 +142,14 @@ class Observer:
         self.project, self._ledger = project, ledger
         self._sifted: dict[str, tuple[bool, bool]] = {}
         self._verdicts: Verdicts | None = None
+        self._taken_over = 0
 
     def change(self, project: Project, changed: Collection[str]) -> None:
         """The same project with other files, or with other bytes in those that changed."""
         self.project = project
         for path in changed:
             self._sifted.pop(path, None)
-        if self._verdicts is not None:
+        if self._verdicts is not None and (changed or project.files != self._verdicts.workspace.files):
             self._verdicts.change(project.files, changed)
 
     def sifted(self, files: Sequence[str] | None = None) -> Sifted:
@@ -192,6 +193,11 @@ class Observer:
         self._verdicts = self._verdicts or Verdicts(_workspace(self.project, self._read))
         return self._verdicts
 
+    @property
+    def has_done_much(self) -> bool:
+        """Whether more was looked up since the last change than what was taken over rests on."""
+        return self._verdicts is None or len(self._verdicts.workspace.journal) > self._taken_over
+
     def kept(self) -> tuple[dict[str, tuple[bool, bool]], tuple[dict[str, Unit], Tables] | None]:
         """All that is known of the project, for another observer of the same files; what it judged must be encoded."""
         known = self._verdicts
@@ -210,6 +216,7 @@ class Observer:
         if known is not None:
             workspace = _workspace(replace(self.project, files=tuple(files)), self._read)
             places = workspace.adopt(known[1])
+            self._taken_over = len(places)
             self._verdicts = Verdicts(workspace)
             self._verdicts.join(known[0], places)
 
@@ -231,6 +238,7 @@ class Observer:
             return
         from concurrent.futures import ProcessPoolExecutor
 
+        self._taken_over = 0
         size = -(-len(unknown) // (jobs * SHARES))
         shares = [unknown[start : start + size] for start in range(0, len(unknown), size)]
         with ProcessPoolExecutor(jobs) as pool:

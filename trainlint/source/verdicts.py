@@ -156,6 +156,7 @@ class Verdicts:
 
     def join(self, units: Mapping[str, Unit], places: Sequence[int]) -> None:
         """Add what is known of other files; ``places`` are those of its leaves here."""
+        self._answered.update(places)
         for path, unit in units.items():
             if path not in self.units:
                 self.units[path] = unit.renumbered(places)

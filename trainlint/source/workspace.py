@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from trainlint.record import dataclass, replace
 from trainlint.regex import regex, spelled, unspelled
@@ -46,6 +45,9 @@ WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, K
 SIEVES = {Kind.MATCHING: Kind.MENTIONS, Kind.MATCHING_BOTH: Kind.BOTH, Kind.EXPORTING: Kind.WEB}
 """Queries for those files out of the answer to another query whose bytes tell something."""
 
+WIDE = frozenset({Kind.FIND, Kind.CALLED, Kind.WEB, Kind.IMPORTED, Kind.REACHED, Kind.CHANGING})
+"""Queries that rest on more than the words of a file or what one of its pieces says."""
+
 STARS = regex(rb"from(?<!\wfrom)[ \t]*(\.*)([\w.]*)[ \t]+import[ \t]*\*")
 """``from .shapes import *``: its dots, and the rest of the name."""
 
@@ -57,16 +59,20 @@ QUOTED = regex(rb"(?<=[\"'])\w+(?=[\"'])")
 
 KINDS = {kind.value: kind for kind in Kind}
 
+Stars = tuple[tuple[bytes, bytes], ...]
+"""The dots and the name of each module that a file takes whole."""
+
 Plain = int | str | bytes | None
 Tables = tuple[
     list[tuple[str, tuple[str, ...], tuple[str, ...]]],
     search.Tables,
+    dict[str, Stars],
     dict[str, Layout],
     list[Plain],
 ]
-"""Queries with their answers, what is known of their words, where the pieces of files stand, and the leaves, as plain
-data: a query by its place among those, a file by its path, a bundle by the places in it, nothing for what no verdict
-rests on.
+"""Queries with their answers, what is known of their words, which modules files take whole, where the pieces of files
+stand, and the leaves, as plain data: a query by its place among those, a file by its path, a bundle by the places in
+it, nothing for what no verdict rests on.
 """
 
 
@@ -99,13 +105,14 @@ class Workspace:
         self._notebooks: dict[str, Notebook] = {}
         self._modules: dict[str, Module | Fault] = {}
         self._former: dict[str, Module] = {}
-        self._stars: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
+        self._stars: dict[str, Stars] = {}
         self._taken: dict[str, tuple[str, ...]] = {}
         self._starting: dict[str, list[str]] = {}
         self._listed: dict[str, tuple[bytes, frozenset[bytes] | None]] = {}
         self._answered: dict[Query, tuple[str, ...]] = {}
         self._asking: dict[str, list[Query]] = {}
         self._sieves: dict[Query, list[Query]] = {}
+        self._wide: list[Query] = []
         self._about: dict[str, list[Query]] = {}
         self._layouts: dict[str, Layout] = {}
         self._search = Search(files, self._text)
@@ -124,7 +131,7 @@ class Workspace:
         later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
         later._answered, later._asking, later._search = self._answered, self._asking, self._search
         later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
-        later._sieves = self._sieves
+        later._sieves, later._wide, later._stars = self._sieves, self._wide, self._stars
         later._search.text, later._reader.journal = later._text, later.journal
         moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
@@ -138,7 +145,10 @@ class Workspace:
             later._search.remove(path)
         suspects = {query for word in asked for query in later._asking.get(word, ())}
         suspects.update(query for path in texts for query in later._about.get(path, ()))
-        suspects.update(later._suspects(texts, is_moved=bool(moved)))
+        starred = {path for path in texts if later._takes_others(path)}
+        if not moved and not starred:
+            later._taken, later._starting = self._taken, self._starting
+        suspects.update(later._suspects(texts, starred, is_moved=bool(moved)))
         queries = set(filter(later._is_answered_anew, suspects))
         queries.update(later._sieved_anew(queries, texts))
         layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
@@ -179,20 +189,29 @@ class Workspace:
         before = b"" if isinstance(searched, Fault) else searched
         return before, later._text(path) if path in later.known else b""
 
-    def _suspects(self, texts: Mapping[str, tuple[bytes | None, bytes]], *, is_moved: bool) -> Iterator[Query]:
+    def _takes_others(self, path: str) -> bool:
+        """Whether a file takes other modules whole than it did, as far as anybody has asked."""
+        before = self._stars.pop(path, ())
+        return self._stars_of(path) != before
+
+    def _suspects(
+        self, texts: Mapping[str, tuple[bytes | None, bytes]], starred: set[str], *, is_moved: bool
+    ) -> Iterator[Query]:
         """The queries that rest on more than the words of a file, and may have another answer."""
         either = [(before or b"") + b"\n" + now for before, now in texts.values()]
-        for query, answer in self._answered.items():
-            touches = not texts.keys().isdisjoint(answer) or len(answer) >= MOST_FILES
+        for query in self._wide:
+            answer = self._answered[query]
             match query.kind:
                 case Kind.FIND | Kind.CALLED if is_moved:
                     yield query
-                case Kind.WEB if is_moved or touches:
+                case Kind.WEB if is_moved or not starred.isdisjoint(answer):
                     yield query
                 case Kind.IMPORTED | Kind.REACHED if is_moved or query.words[0] in texts:
                     yield query
-                case Kind.CHANGING if touches or any(_holds_all(text, query.words) for text in either):
-                    yield query
+                case Kind.CHANGING:
+                    touches = not texts.keys().isdisjoint(answer) or len(answer) >= MOST_FILES
+                    if touches or any(_holds_all(text, query.words) for text in either):
+                        yield query
 
     @property
     def questions(self) -> int:
@@ -202,6 +221,7 @@ class Workspace:
     def trim(self, queries: Collection[Query]) -> None:
         """Forget all queries but these."""
         answered, self._answered, self._asking, self._about, self._sieves = self._answered, {}, {}, {}, {}
+        self._wide = []
         for query in answered.keys() & {*queries, *map(_base, queries)}:
             self._keep(query, answered[query])
         exported = (query.words[2] for query in self._answered if query.kind is Kind.EXPORTING)
@@ -213,14 +233,25 @@ class Workspace:
         layouts = {path: layout for path in {*self._modules, *self._layouts} if (layout := self.layout(path))}
         places = {query: place for place, query in enumerate(self._answered)}
         leaves: list[Plain] = []
+        unused: set[int] = set()
         for leaf in self.journal.leaves.every:
-            leaves.append(_plain(leaf, places, leaves))
-        return answered, self._search.tables(), layouts, leaves
+            plain = _plain(leaf, places, unused)
+            if plain is None:
+                unused.add(len(leaves))
+            leaves.append(plain)
+        return (
+            answered,
+            self._search.tables(),
+            {path: stars for path, stars in self._stars.items() if stars},
+            layouts,
+            leaves,
+        )
 
     def adopt(self, tables: Tables) -> list[int]:
         """Take over the answers of another workspace: the places here of its leaves."""
-        answered, searched, layouts, leaves = tables
+        answered, searched, stars, layouts, leaves = tables
         self._search.adopt(searched)
+        self._stars.update(stars)
         self._layouts.update(layouts)
         queries = [Query(KINDS[kind], words) for kind, words, _ in answered]
         for query, (_, _, answer) in zip(queries, answered, strict=True):
@@ -241,6 +272,8 @@ class Workspace:
                 self._asking.setdefault(word, []).append(query)
             if query.kind is Kind.PIECE:
                 self._about.setdefault(query.words[-1], []).append(query)
+            if query.kind in WIDE:
+                self._wide.append(query)
             if query.kind in SIEVES:
                 self._sieves.setdefault(_base(query), []).append(query)
         self._answered[query] = answer
@@ -554,12 +587,12 @@ class Workspace:
             known = self._listed[path] = data, frozenset(QUOTED.findall(found[0])) if found else None
         return known[1]
 
-    def _stars_of(self, path: str) -> list[tuple[bytes, bytes]]:
-        data = self._text(path)
+    def _stars_of(self, path: str) -> Stars:
+        """The dots and the name of each module that a file takes whole, by its bytes alone."""
         known = self._stars.get(path)
-        if known is None or known[0] is not data:
-            known = self._stars[path] = data, STARS.findall(data)
-        return known[1]
+        if known is None:
+            known = self._stars[path] = tuple(STARS.findall(self._text(path)))
+        return known
 
     def _starred(self, path: str) -> Iterator[str]:
         """The files that a file imports whole."""
@@ -625,15 +658,15 @@ class Workspace:
         return hash(key) & LARGEST
 
 
-def _plain(leaf: Leaf | Bundle | None, places: Mapping[Query, int], before: Sequence[Plain]) -> Plain:
+def _plain(leaf: Leaf | Bundle | None, places: Mapping[Query, int], unused: Set[int]) -> Plain:
     """A leaf as plain data; none of a query that was not answered, or of a bundle with one: no verdict rests on it."""
     match leaf:
         case File(path):
             return path
         case Query():
             return places.get(leaf)
-        case Bundle(notes) if all(before[note] is not None for note in notes):
-            return array("I", notes).tobytes()
+        case Bundle() if unused.isdisjoint(leaf.notes):
+            return bytes(leaf)
     return None
 
 
@@ -644,7 +677,7 @@ def _leaf(plain: Plain, queries: Sequence[Query]) -> Leaf | Bundle | None:
         case int(place):
             return queries[place]
         case bytes(notes):
-            return Bundle(frozenset(array("I", notes)))
+            return Bundle(notes)
     return None
 
 
