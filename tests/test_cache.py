@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from trainlint import cache
 from trainlint.check import Request, check
 from trainlint.cli import main
+from trainlint.keep import FEW_FILES
 from trainlint.source import stamps
 
 Captured = pytest.CaptureFixture[str]
@@ -111,6 +112,36 @@ def test_files_with_other_times_and_the_same_bytes_are_the_same(project: Path) -
         os.utime(path, (1, 1))
     assert told(check(request(project)), project) == first
     assert written.read_bytes() == before
+
+
+def test_after_few_small_edits_the_report_is_written_and_the_verdicts_are_left(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stamps, "GRAIN", 0)
+    paths = [project / f"apart{number}.py" for number in range(FEW_FILES + 1)]
+    for path in paths:
+        path.write_text("def answer(request):\n    return 1\n")
+    check(request(project))
+    (written,) = (path for path in kept(project) if "verdicts" in path.name)
+    before = written.read_bytes()
+    for path in paths[:-1]:
+        path.write_text("def answer(request):\n    return 12\n")
+        after = told(check(request(project)), project)
+        assert told(check(request(project)), project) == after == fresh(project)
+        assert written.read_bytes() == before
+    paths[-1].write_text("def answer(request):\n    return 12\n")
+    assert told(check(request(project)), project) == fresh(project)
+    assert written.read_bytes() != before, "too many are another by now"
+
+
+def test_verdicts_are_written_anew_where_an_edit_changed_many(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stamps, "GRAIN", 0)
+    check(request(project))
+    (written,) = (path for path in kept(project) if "verdicts" in path.name)
+    before = written.read_bytes()
+    (project / "sizes.py").write_text("CODES = 99\nPAD = 0\n")
+    assert told(check(request(project)), project) == fresh(project)
+    assert written.read_bytes() != before
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -36,6 +36,9 @@ FEWEST_FILES = 24
 SHARES = 4
 """Shares of the work per process, so that one slow share does not keep the others waiting."""
 
+WORK = 4
+"""Notes of what was known before that are written in the time in which one is made anew."""
+
 DEEPEST_PYTHON = 3000
 """Python frames that the evaluator's own budget may need."""
 
@@ -195,8 +198,8 @@ class Observer:
 
     @property
     def has_done_much(self) -> bool:
-        """Whether more was looked up since the last change than what was taken over rests on."""
-        return self._verdicts is None or len(self._verdicts.workspace.journal) > self._taken_over
+        """Whether what was judged since the last change took longer than to write all that is known."""
+        return self._verdicts is None or len(self._verdicts.workspace.journal) * WORK > self._taken_over
 
     def kept(self) -> tuple[dict[str, tuple[bool, bool]], tuple[dict[str, Unit], Tables] | None]:
         """All that is known of the project, for another observer of the same files; what it judged must be encoded."""
