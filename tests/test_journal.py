@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainlint.source import journal as journals
-from trainlint.source.journal import Bundle, Dependencies, File, Given, Journal, Leaves, Query
+from trainlint.source.journal import Bundle, Dependencies, File, Fleeting, Given, Journal, Leaves, Query
 from trainlint.source.verdicts import Choice, Unit, Verdict, Verdicts
 from trainlint.source.workspace import Workspace
 
@@ -130,3 +130,14 @@ def test_a_choice_that_two_files_share_takes_its_new_places_once_for_each() -> N
     for unit in verdicts.units.values():
         assert [verdict.notes for verdict in unit.verdicts()] == [{4}, {4, 2}]
     assert shared.verdict.notes == {0, 1}
+
+
+def test_who_keeps_nothing_notes_given_numbers_and_nothing_else() -> None:
+    journal = Fleeting()
+    journal.note(File("/a.py"))
+    journal.begin("answer")
+    journal.note(Given("cfg.classes"))
+    journal.end("answer")
+    journal.used(journal.worked_out(0))
+    assert journal.own(0) is None
+    assert journal.between(0, len(journal)) == Dependencies(frozenset(), frozenset(), frozenset({"cfg.classes"}))

@@ -57,6 +57,15 @@ def test_a_session_says_what_a_check_says(project: Path) -> None:
     assert told(Session(request(project)).report(), project) == told(check(request(project)), project)
 
 
+def test_a_session_for_one_look_notes_nothing_and_counts_a_change_all_the_same(project: Path) -> None:
+    session = Session(request(project), is_once=True)
+    assert told(session.report(), project) == told(check(request(project)), project)
+    session.change(str(project / "first.py"), HEAD.replace(b"ignore_index=CODES", b"ignore_index=-100"))
+    texts = {str(project / "first.py"): HEAD.replace(b"ignore_index=CODES", b"ignore_index=-100")}
+    assert told(session.report(), project) == told(check(request(project, texts)), project)
+    assert places(session.report()) == ["second.py"]
+
+
 def test_a_change_counts_whatever_the_disk_says(project: Path) -> None:
     session, sizes = Session(request(project)), str(project / "sizes.py")
     assert places(session.report()) == ["first.py", "second.py"]

@@ -209,14 +209,17 @@ def check(request: Request) -> Report:
         ConfigError, UnknownSelector, BaselineError: the settings cannot be followed.
         PackError: the installed rule packs cannot be used.
     """
-    return Session(request).report()
+    return Session(request, is_once=True).report()
 
 
 class Session:
-    """One request, kept open between looks: what changed since the last look is judged again, nothing else."""
+    """One request, kept open between looks: what changed since the last look is judged again, nothing else.
 
-    def __init__(self, request: Request) -> None:
-        self._request = request
+    With ``is_once`` there is one look: without a cache, what verdicts rest on is not noted.
+    """
+
+    def __init__(self, request: Request, *, is_once: bool = False) -> None:
+        self._request, self._is_once = request, is_once
         self._texts = dict(request.texts)
         self._changed: dict[tuple[object, ...], set[str]] = {}
         self._observers: dict[tuple[object, ...], Observer] = {}
@@ -353,7 +356,8 @@ class Session:
         project = Project(scope.root, files, settings.src, settings.values, request.texts)
         key = _whose(scope)
         if key not in self._observers:
-            self._observers[key] = Observer(project, keep.ledger if keep and not self._texts else None)
+            ledger = keep.ledger if keep and not self._texts else None
+            self._observers[key] = Observer(project, ledger, is_once=self._is_once and not keep)
             if keep:
                 keep.restore(self._observers[key])
                 self._observers[key].change(project, set(self._texts))
@@ -472,7 +476,7 @@ def seen(scope: Scope, request: Request, files: Files | None = None, observer: O
     files = files or files_of(scope, request.texts)
     settings = scope.settings
     project = Project(scope.root, files.every, settings.src, settings.values, request.texts)
-    observer = observer or Observer(project)
+    observer = observer or Observer(project, is_once=True)
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     looked_at = files.asked if scope.here else files.every
     within = observer.sifted(looked_at) if files.asked else Sifted((), ())

@@ -36,7 +36,7 @@ def run(paths: tuple[str, ...], said: Said) -> int:
 
         return watch(paths, said, look)
     if not Process.ends_with_run:
-        return look(paths, said, Session)
+        return look(paths, said, _once)
     # What is read stays to the end: a look for garbage would go through all of it, and to take it apart takes as long.
     gc.disable()
     status = look(paths, said, _to_the_end)
@@ -44,9 +44,13 @@ def run(paths: tuple[str, ...], said: Said) -> int:
     return status
 
 
+def _once(request: Request) -> Session:
+    return Session(request, is_once=True)
+
+
 def _to_the_end(request: Request) -> Session:
     """A session that nothing ends but the process: it holds itself, and what is frozen is not looked through."""
-    session = Session(request)
+    session = _once(request)
     held: list[object] = [session]
     held.append(held)
     return session

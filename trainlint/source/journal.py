@@ -286,6 +286,35 @@ class Journal:
         return frozenset((self.leaves.place(Bundle.of(found - given)), *given))
 
 
+class Fleeting(Journal):
+    """The journal of who keeps nothing: given numbers are taken down, and nothing else."""
+
+    def note(self, note: Hashable) -> None:
+        """A given number is asked for."""
+        if isinstance(note, Given):
+            super().note(note)
+
+    def begin(self, answer: Hashable) -> None:
+        """Not taken down."""
+
+    def end(self, answer: Hashable) -> None:
+        """Not taken down."""
+
+    def remember(self, answer: Hashable, start: int) -> None:
+        """Not taken down."""
+
+    def worked_out(self, start: int) -> int:
+        """The same number for all that is worked out."""
+        return 0
+
+    def own(self, start: int) -> int | None:
+        """No number."""
+        return None
+
+    def used(self, number: int) -> None:
+        """Not taken down."""
+
+
 class AskedFor:
     """The given numbers that are asked for, noted one by one."""
 

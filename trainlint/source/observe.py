@@ -78,7 +78,7 @@ def sites(project: Project) -> tuple[str, ...]:
 
 def sifted(project: Project) -> Sifted:
     """What each file of a project may hold, found by its bytes alone."""
-    return Observer(project).sifted()
+    return Observer(project, is_once=True).sifted()
 
 
 def foreign(files: Iterable[str]) -> Mapping[str, str]:
@@ -115,7 +115,7 @@ def definitions(text: str) -> tuple[Definition, ...]:
 
 def settle(project: Project, path: str, cell: int | None, row: int) -> tuple[Settled, ...] | Fault:
     """What each name in a row of a file is worth, or why the file cannot be read."""
-    return Observer(project).settle(path, cell, row)
+    return Observer(project, is_once=True).settle(path, cell, row)
 
 
 def _searched(path: str, read: Callable[[str], bytes | Fault]) -> bytes | Fault:
@@ -135,14 +135,17 @@ def observe(project: Project, files: Sequence[str], jobs: int = 1, tell: Tell | 
     With more than one job the files are shared out among processes; the facts and their order are the same. ``tell`` is
     told how many of how many files are observed.
     """
-    return Observer(project).observe(files, jobs, tell)
+    return Observer(project, is_once=True).observe(files, jobs, tell)
 
 
 class Observer:
-    """A project that is kept open between looks: what nobody said has changed is neither read nor judged again."""
+    """A project that is kept open between looks: what nobody said has changed is neither read nor judged again.
 
-    def __init__(self, project: Project, ledger: Ledger | None = None) -> None:
-        self.project, self._ledger = project, ledger
+    With ``is_once`` there is one look: what verdicts rest on is not noted, and after a change all is judged again.
+    """
+
+    def __init__(self, project: Project, ledger: Ledger | None = None, *, is_once: bool = False) -> None:
+        self.project, self._ledger, self._is_once = project, ledger, is_once
         self._sifted: dict[str, tuple[bool, bool]] = {}
         self._verdicts: Verdicts | None = None
         self._taken_over = 0
@@ -152,6 +155,8 @@ class Observer:
         self.project = project
         for path in changed:
             self._sifted.pop(path, None)
+        if self._is_once:
+            self._verdicts = None
         if self._verdicts is not None and (changed or project.files != self._verdicts.workspace.files):
             self._verdicts.change(project.files, changed)
 
@@ -193,7 +198,7 @@ class Observer:
     def _known(self) -> Verdicts:
         from trainlint.source.verdicts import Verdicts
 
-        self._verdicts = self._verdicts or Verdicts(_workspace(self.project, self._read))
+        self._verdicts = self._verdicts or Verdicts(_workspace(self.project, self._read, is_once=self._is_once))
         return self._verdicts
 
     @property
@@ -245,7 +250,7 @@ class Observer:
         size = -(-len(unknown) // (jobs * SHARES))
         shares = [unknown[start : start + size] for start in range(0, len(unknown), size)]
         with ProcessPoolExecutor(jobs) as pool:
-            every = pool.map(_judged, [self.project] * len(shares), shares)
+            every = pool.map(_judged, [self.project] * len(shares), shares, [self._is_once] * len(shares))
             for units, tables, seen in _told(every, len(shares), tell):
                 verdicts.join(units, verdicts.workspace.adopt(tables))
                 if self._ledger:
@@ -270,22 +275,24 @@ def _told(things: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
         yield thing
 
 
-def _judged(project: Project, files: Sequence[str]) -> tuple[dict[str, Unit], Tables, dict[str, Seen]]:
+def _judged(project: Project, files: Sequence[str], is_once: bool) -> tuple[dict[str, Unit], Tables, dict[str, Seen]]:
     """Every verdict of these files, by file, what was asked for them, and what was read."""
     from trainlint.source.verdicts import Verdicts
 
     ledger = Ledger(project.read)
-    verdicts = Verdicts(_workspace(project, ledger.read))
+    verdicts = Verdicts(_workspace(project, ledger.read, is_once=is_once))
     with _deep():
         for _ in verdicts.of(files):
             pass
     return verdicts.units, verdicts.workspace.tables(), ledger.seen
 
 
-def _workspace(project: Project, read: Callable[[str], bytes | Fault]) -> Workspace:
+def _workspace(project: Project, read: Callable[[str], bytes | Fault], *, is_once: bool = False) -> Workspace:
+    from trainlint.source.journal import Fleeting, Journal
     from trainlint.source.workspace import Workspace
 
-    return Workspace(project.root, project.files, project.search, project.values, read)
+    journal = Fleeting() if is_once else Journal()
+    return Workspace(project.root, project.files, project.search, project.values, read, journal)
 
 
 @contextmanager

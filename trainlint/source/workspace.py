@@ -16,6 +16,7 @@ from trainlint.source.journal import (
     Bundle,
     Dependencies,
     File,
+    Fleeting,
     Journal,
     Kind,
     Leaf,
@@ -88,7 +89,10 @@ class Change:
 
 
 class Workspace:
-    """A table that fills itself: ``read`` gives a file's bytes, everything else follows from them."""
+    """A table that fills itself: ``read`` gives a file's bytes, everything else follows from them.
+
+    What is looked up is noted in the ``journal``; with a fleeting one, no edit can be followed.
+    """
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class Workspace:
         search: Sequence[str],
         values: Mapping[str, int],
         read: Callable[[str], bytes | Fault],
-        leaves: Leaves | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.root, self.files, self.search, self.values, self._read = root, files, search, values, read
         self.known = frozenset(files)
@@ -116,10 +120,11 @@ class Workspace:
         self._about: dict[str, list[Query]] = {}
         self._layouts: dict[str, Layout] = {}
         self._search = Search(files, self._text)
-        self.journal = Journal(leaves)
-        self._reader = Reader(self.journal)
+        self.journal = Journal() if journal is None else journal
+        is_fleeting = isinstance(self.journal, Fleeting)
+        self._reader = None if is_fleeting else Reader(self.journal)
         self.asked_for = AskedFor(self.journal)
-        self.answers = Answers(self.journal)
+        self.answers: dict[tuple[object, ...], object] = {} if is_fleeting else Answers(self.journal)
         self.recall = Recall()
 
     def after(self, files: Sequence[str], changed: Iterable[str]) -> tuple[Workspace, Change]:
@@ -127,12 +132,14 @@ class Workspace:
 
         Beside it stands what is another now. What was evaluated is not taken over.
         """
-        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
+        later = Workspace(self.root, files, self.search, self.values, self._read, Journal(self.journal.leaves))
         later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
         later._answered, later._asking, later._search = self._answered, self._asking, self._search
         later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
         later._sieves, later._wide, later._stars = self._sieves, self._wide, self._stars
-        later._search.text, later._reader.journal = later._text, later.journal
+        later._search.text = later._text
+        assert later._reader is not None, "who follows edits keeps a journal"
+        later._reader.journal = later.journal
         moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
             later._rename()
