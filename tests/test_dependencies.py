@@ -11,7 +11,8 @@ import pytest
 from trainlint.facts import Fact
 from trainlint.source import link
 from trainlint.source.journal import Dependencies
-from trainlint.source.link import Judged, Place, choices, doings, judged_alone, rests_on
+from trainlint.source.link import Place, choices, doings, rests_on
+from trainlint.source.reading import Judged, judged_alone
 from trainlint.source.sift import relevant
 from trainlint.source.text import MISSING, Fault
 from trainlint.source.workspace import Workspace

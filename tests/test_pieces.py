@@ -11,6 +11,7 @@ from editing import Editor, told
 from trainlint.source import link
 from trainlint.source.linkers.linker import Linker
 from trainlint.source.linkers.site import Site
+from trainlint.source.reading import Judged
 from trainlint.source.workspace import Workspace
 
 TRAIN = b"""\
@@ -54,7 +55,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     rows: list[int] = []
     judge = link.judged
 
-    def noted(workspace: Workspace, linker: Linker, site: Site) -> link.Judged:
+    def noted(workspace: Workspace, linker: Linker, site: Site) -> Judged:
         rows.append(site.span.row)
         return judge(workspace, linker, site)
 

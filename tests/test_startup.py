@@ -125,6 +125,33 @@ FOR_OTHERS = {"dataclasses", "inspect", "json", "tokenize", "pkgutil", "difflib"
 OTHER_KINDS = {f"trainlint.source.linkers.{name}" for name in ("copies.kept", "loop.modes", "effects.attention")}
 
 
+JUDGING = {"trainlint.source.link", "trainlint.source.evaluate", "trainlint.source.world"}
+
+
+def test_an_edited_file_without_a_site_is_read_and_nothing_that_judges_is_loaded(tmp_path: Path) -> None:
+    folder, more = tmp_path / "project", ("--cache-dir", "../kept")
+    folder.mkdir()
+    (folder / "train.py").write_text(
+        "import torch.nn.functional as F\n\n\n"
+        "def step(model, batch):\n    return F.cross_entropy(model(batch), batch.targets, ignore_index=-100)\n"
+    )
+    (folder / "setup.py").write_text("from setuptools import setup\n")
+    imported(folder, ".", *more)
+    (folder / "setup.py").write_text("from setuptools import setup\n\nsetup(name='x')\n")
+    assert not imported(folder, "setup.py", *more) & JUDGING
+    (folder / "setup.py").write_text("from setuptools import setup\n\nsetup(name=\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "trainlint", "setup.py", *more],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.stdout.startswith("setup.py:3:6: error TL902"), run.stdout
+
+
 def test_a_run_with_a_loss_loads_what_judges_it_and_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import torch.nn.functional as F\n\n\n"

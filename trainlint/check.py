@@ -480,8 +480,9 @@ def seen(scope: Scope, request: Request, files: Files | None = None, observer: O
     # A file that was named is read even where none of its words matter: its syntax error must not go unsaid.
     looked_at = files.asked if scope.here else files.every
     within = observer.sifted(looked_at) if files.asked else Sifted((), ())
-    wanted = sorted({*within.sites, *(path for path in files.asked if path in scope.named)})
-    facts = observer.observe(wanted, request.jobs, request.tell) if wanted else Facts(())
+    alone = {path for path in files.asked if path in scope.named}.difference(within.sites)
+    wanted = sorted(alone.union(within.sites))
+    facts = observer.observe(wanted, request.jobs, request.tell, alone) if wanted else Facts(())
     checked = tuple(path for path in files.asked if scope.tells(path))
     silencing = tuple(path for path in within.silencing if path in set(checked))
     return Seen(observer, checked, files.skipped, facts, silencing)

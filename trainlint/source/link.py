@@ -9,21 +9,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from trainlint.facts import (
-    Crash,
-    CtcLoss,
-    Fact,
-    Loss,
-    Unreadable,
-)
+from trainlint.facts import Crash, CtcLoss, Fact, Loss
 from trainlint.record import dataclass, replace
 from trainlint.source.evaluate import Evaluator
 from trainlint.source.journal import Dependencies
 from trainlint.source.linkers import LINKERS
 from trainlint.source.linkers.linker import Linker
 from trainlint.source.linkers.site import Site
+from trainlint.source.reading import Judged
 from trainlint.source.summary import Module
-from trainlint.source.text import Fault
 from trainlint.source.workspace import Workspace
 from trainlint.source.world import MOST_WORLDS, RESTORED, Budget, Impossible, Path, World, worlds
 from trainlint.span import Span
@@ -39,19 +33,6 @@ MOST_COMBINATIONS = 1024
 TOO_MANY = Unknown("too many paths lead here to follow them all")
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What was said of one place, and the stretch of the journal that it rests on.
-
-    ``site`` is the place; None for the choice of a file's sites itself, which says nothing.
-    """
-
-    path: str
-    site: Span | None
-    facts: tuple[Fact, ...]
-    stretch: tuple[int, int]
-
-
 Place = tuple[str, Span, str]
 """One site as it is known from one look to the next: what is done there, where, and the kind of its node."""
 
@@ -63,16 +44,6 @@ class Chosen:
     linker: Linker
     sites: Mapping[Place, Site]
     stretch: tuple[int, int]
-
-
-def judged_alone(workspace: Workspace, path: str) -> Judged:
-    """What is said of a file before anything in it is looked at: what keeps it, or a part of it, from being read."""
-    start, module = len(workspace.journal), workspace.module(path)
-    if isinstance(module, Fault):
-        fault = _unreadable(path, module)
-        return Judged(path, fault.call, (fault,), (start, len(workspace.journal)))
-    faults = () if module.is_test else tuple(_unreadable(path, fault) for fault in module.faults)
-    return Judged(path, None, faults, (start, len(workspace.journal)))
 
 
 def doings() -> tuple[str, ...]:
@@ -107,11 +78,6 @@ def judged(workspace: Workspace, linker: Linker, site: Site) -> Judged:
 def rests_on(workspace: Workspace, judged: Judged) -> Dependencies:
     """The files and the queries, empty answers included, outside of which nothing can change a verdict."""
     return workspace.journal.between(*judged.stretch)
-
-
-def _unreadable(path: str, fault: Fault) -> Unreadable:
-    span = Span(path, fault.row, fault.column, cell=fault.cell)
-    return Unreadable(span, span, None, (), (), fault.reason)
 
 
 def _guarded(workspace: Workspace, linker: Linker, site: Site) -> Iterator[Fact]:

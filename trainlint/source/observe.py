@@ -172,15 +172,17 @@ class Observer:
             tuple(path for path, _, silences in held if silences),
         )
 
-    def observe(self, files: Sequence[str], jobs: int = 1, tell: Tell | None = None) -> Facts:
-        """What ``observe`` says of the project as it is now."""
+    def observe(
+        self, files: Sequence[str], jobs: int = 1, tell: Tell | None = None, alone: Collection[str] = ()
+    ) -> Facts:
+        """What ``observe`` says of the project as it is now; of files ``alone``, only whether they can be read."""
         from trainlint.source.company import joined
 
         known = self._known()
         if jobs > 1:
-            self._judge_apart(known, files, jobs, tell or _nobody)
+            self._judge_apart(known, [path for path in files if path not in alone], jobs, tell or _nobody)
         with _deep():
-            verdicts = list(known.of(_told(files, len(files), tell or _nobody)))
+            verdicts = list(known.of(_told(files, len(files), tell or _nobody), alone))
         facts = joined(fact for verdict in verdicts for fact in verdict.facts)
         return Facts(facts, frozenset(name for verdict in verdicts for name in verdict.given))
 

@@ -16,9 +16,10 @@ from trainlint.source.journal import HEAD, Bundle, File, Given, Kind, Leaf, Leav
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from trainlint.source.link import Chosen, Judged, Place
+    from trainlint.source.link import Chosen, Place
     from trainlint.source.moving import Move
     from trainlint.source.pieces import Layout
+    from trainlint.source.reading import Judged
     from trainlint.source.workspace import Workspace
 
 FEW_REMEMBERED = 4096
@@ -65,17 +66,17 @@ class Choice:
 class Unit:
     """What is known of one file: what keeps it from being read, and the choices that are more than to read it.
 
-    ``open`` names the linkers whose choice is not known.
+    ``open`` names the linkers whose choice is not known; None are all of them.
     """
 
     alone: Verdict | None = None
     choices: dict[str, Choice] = field(default_factory=dict)
-    open: frozenset[str] = field(default_factory=lambda: frozenset(_doings()))
+    open: frozenset[str] | None = None
 
     def forget(self, changed: Notes) -> None:
         """Let go of what rests on any of these; what is said of a place holds, whoever chose it."""
         for doing, choice in self.choices.items():
-            if not changed.isdisjoint(choice.verdict.notes):
+            if self.open is not None and not changed.isdisjoint(choice.verdict.notes):
                 self.open |= {doing}
             gone = [place for place, verdict in choice.said.items() if not changed.isdisjoint(verdict.notes)]
             for place in gone:
@@ -104,6 +105,8 @@ class Unit:
 
     def wanting(self, done: Collection[Place]) -> frozenset[str]:
         """The linkers that have to look at the file again, but for places that are done elsewhere."""
+        if self.open is None:
+            return frozenset(_doings())
         short = (doing for doing, choice in self.choices.items() if not choice.is_said(done))
         return self.open.union(short)
 
@@ -131,7 +134,7 @@ class Verdicts:
                 continue
             unit.forget(notes)
             if path in change.files:
-                unit.alone, unit.open = None, frozenset(_doings())
+                unit.alone, unit.open = None, None
         if change.moved:
             self._move(change.moved)
         if self._remembered > self._most:
@@ -175,10 +178,16 @@ class Verdicts:
         self.workspace.trim({leaf for leaf in leaves.every if isinstance(leaf, Query)})
         self._most = FEW_REMEMBERED + self._remembered
 
-    def of(self, files: Iterable[str]) -> Iterator[Verdict]:
-        """Every verdict of these files; of a place that several of them lead to, the first one's."""
+    def of(self, files: Iterable[str], alone: Collection[str] = ()) -> Iterator[Verdict]:
+        """Every verdict of these files; of a place that several of them lead to, the first one's.
+
+        Those ``alone`` hold nothing to judge: what is said of one is what keeps it from being read.
+        """
         done: set[Place] = set()
         for path in files:
+            if path in alone:
+                yield self._read(self.units.setdefault(path, Unit()), path)
+                continue
             unit = self._judged(path, done)
             assert unit.alone is not None, "it was completed"
             yield unit.alone
@@ -189,7 +198,7 @@ class Verdicts:
 
     def unknown(self, files: Iterable[str]) -> list[str]:
         """Those of these files of which some linker has not chosen its places."""
-        return [path for path in files if path not in self.units or self.units[path].open]
+        return [path for path in files if path not in self.units or self.units[path].open != frozenset()]
 
     def _judged(self, path: str, done: Collection[Place]) -> Unit:
         """All of a file that is not done, what is known of it left as it is."""
@@ -198,12 +207,19 @@ class Verdicts:
             unit = self.units[path] = self._completed(unit, path, done)
         return unit
 
+    def _read(self, unit: Unit, path: str) -> Verdict:
+        """What keeps a file from being read."""
+        from trainlint.source.reading import judged_alone
+
+        unit.alone = unit.alone or self._verdict(judged_alone(self.workspace, path))
+        return unit.alone
+
     def _completed(self, unit: Unit | None, path: str, done: Collection[Place]) -> Unit:
         """What is known of a file, with what is wanting."""
-        from trainlint.source.link import choices, judged_alone
+        from trainlint.source.link import choices
 
         unit = unit or Unit()
-        unit.alone = unit.alone or self._verdict(judged_alone(self.workspace, path))
+        self._read(unit, path)
         wanting = unit.wanting(done)
         known = {doing: choice for doing, choice in unit.choices.items() if doing not in wanting}
         for chosen in choices(self.workspace, path, wanting):
@@ -216,10 +232,11 @@ class Verdicts:
 
     def _chosen(self, unit: Unit, path: str, chosen: Chosen, done: Collection[Place]) -> Choice:
         """The places that one linker looks at, and what is said of each."""
-        from trainlint.source.link import Judged, judged
+        from trainlint.source.link import judged
+        from trainlint.source.reading import Judged
 
         before = unit.choices.get(chosen.linker.doing)
-        holds = before is not None and chosen.linker.doing not in unit.open
+        holds = unit.open is not None and chosen.linker.doing not in unit.open
         verdict = before.verdict if before and holds else self._choice(Judged(path, None, (), chosen.stretch))
         choice = Choice(tuple(chosen.sites), verdict)
         for place, site in chosen.sites.items():

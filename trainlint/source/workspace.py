@@ -590,8 +590,8 @@ class Workspace:
         data = self._text(path)
         known = self._listed.get(path)
         if known is None or known[0] is not data:
-            found = LISTED.findall(data) if data.count(b"__all__") == 1 else []
-            known = self._listed[path] = data, frozenset(QUOTED.findall(found[0])) if found else None
+            found = LISTED.match(data, data.find(b"__all__")) if data.count(b"__all__") == 1 else None
+            known = self._listed[path] = data, frozenset(QUOTED.findall(found[1])) if found else None
         return known[1]
 
     def _stars_of(self, path: str) -> Stars:
