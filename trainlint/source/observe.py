@@ -33,9 +33,6 @@ Tell = Callable[[int, int], None]
 FEWEST_FILES = 24
 """Files to judge from which starting processes can pay."""
 
-SHARES = 4
-"""Shares of the work per process, so that one slow share does not keep the others waiting."""
-
 WORK = 4
 """Notes of what was known before that are written in the time in which one is made anew."""
 
@@ -249,7 +246,8 @@ class Observer:
         from concurrent.futures import ProcessPoolExecutor
 
         self._taken_over = 0
-        size = -(-len(unknown) // (jobs * SHARES))
+        # One share each: what several sites ask for is worked out once a share, and takes longer than most sites.
+        size = -(-len(unknown) // jobs)
         shares = [unknown[start : start + size] for start in range(0, len(unknown), size)]
         with ProcessPoolExecutor(jobs) as pool:
             every = pool.map(_judged, [self.project] * len(shares), shares, [self._is_once] * len(shares))
