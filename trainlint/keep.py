@@ -94,7 +94,7 @@ class Keep:
         files, seen, (sifted, known) = found
         others = {path for path, each in seen.items() if self._is_other(path, each)}
         self._seen = {path: self._renewed.get(path, each) for path, each in seen.items() if path not in others}
-        self._others = sum(each != seen[path] for path, each in self._renewed.items())
+        self._others = sum(each != seen.get(path) for path, each in self._renewed.items())
         observer.restore(files, sifted, known)
         observer.change(observer.project, others)
 
