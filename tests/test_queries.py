@@ -43,7 +43,7 @@ KINDS = {
 }
 ASKED = (
     *(Query(kind, (f"def {name}", "/project")) for kind in (Kind.MENTIONS,) for name in ("head", "he", "tail")),
-    *(Query(kind, (name, other)) for kind, others in KINDS.items() for name in NAMES for other in others),
+    *(Query(kind, (name, other, *PART.get(kind, ()))) for kind, others in KINDS.items() for name in NAMES for other in others),
     *(Query(Kind.WEB, (path, "")) for path in PATHS),
     *(Query(Kind.EXPORTING, (path, "", name)) for path in PATHS for name in NAMES),
     *(
