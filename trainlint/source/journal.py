@@ -157,6 +157,10 @@ class Journal:
         self._open: dict[int, int] = {}
         self._lowest = 0
 
+    def forget(self) -> None:
+        """Let go of all notes, and of what they are about; leaves keep their places."""
+        self._notes, self._numbers, self._spans, self._rests = [], {}, {}, {}
+
     def __len__(self) -> int:
         return len(self._log)
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
 from trainlint.knowledge.formats import WIDE
-from trainlint.record import dataclass, field, record
+from trainlint.record import dataclass, field, record, replace
 from trainlint.regex import regex
 from trainlint.source import builtin, objects
 from trainlint.source.castings import says
@@ -80,11 +80,13 @@ class _Search:
 
     def _walk(self) -> History:
         """A walk that asks first, on a path of its own, whether a call is of concern; a part is looked at as it is."""
-        walk = History(self.world, says, lambda call, frame: self._concerns(self.world, call, frame))
+        # A walk that held the search which holds the walk would never be let go of.
+        asked = replace(self)
+        walk = History(self.world, says, lambda call, frame: asked._concerns(asked.world, call, frame))
         if self.depth:
             return walk
         quiet = self.world.beneath(Path())
-        return walk.asking(History(quiet, says, lambda call, frame: self._concerns(quiet, call, frame)))
+        return walk.asking(History(quiet, says, lambda call, frame: asked._concerns(quiet, call, frame)))
 
     def inside(self) -> Storage | Unknown | None:
         """What the ``__init__`` of a module of the project casts the whole of it to, if it does."""

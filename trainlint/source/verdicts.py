@@ -202,6 +202,7 @@ class Verdicts:
         from trainlint.source.link import choices, judged_alone
 
         unit = unit or Unit()
+        self.workspace = self.workspace.turned_to(path)
         unit.alone = unit.alone or self._verdict(judged_alone(self.workspace, path))
         wanting = unit.wanting(done)
         known = {doing: choice for doing, choice in unit.choices.items() if doing not in wanting}

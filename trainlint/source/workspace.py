@@ -40,6 +40,9 @@ MOST_FILES = 48
 FEW_FILES = 6
 """Files that may write an attribute of one name before the name counts as common."""
 
+FEW_READ = 64
+"""Files whose trees are never too many to be held."""
+
 LARGEST = (1 << 63) - 1
 
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
@@ -125,6 +128,33 @@ class Workspace:
         self._parts: dict[str, str] | None = None
         self._seen_from: dict[str, Workspace] = {}
 
+    def turned_to(self, path: str) -> Workspace:
+        """The same project for a file to be judged: what was read for other parts of the tree is let go of if it is much."""
+        if len(self._modules) < FEW_READ or self._part_of(path) in self._seen_from:
+            return self
+        later = self._later(self.files)
+        later._layouts = {each: layout for each in {*self._modules, *self._layouts} if (layout := self.layout(each))}
+        for module in self._modules.values():
+            if isinstance(module, Module):
+                module.kept.clear()
+                module.by_node.clear()
+        for view in self._seen_from.values():
+            view.answers.clear()
+        self.recall.forget()
+        self.journal.forget()
+        self._modules.clear()
+        later._modules, later._parts = {}, self._parts
+        later._search.text, later._reader.journal = later._text, later.journal
+        return later
+
+    def _later(self, files):
+        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
+        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
+        later._answered, later._asking, later._search = self._answered, self._asking, self._search
+        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
+        later._sieves = self._sieves
+        return later
+
     def seen_from(self, path: str) -> Workspace:
         """The project as a file of it sees it: the part of the tree to which the file belongs, alone.
 
@@ -133,7 +163,7 @@ class Workspace:
         part = self._part_of(path)
         if part not in self._seen_from:
             view = self._seen_from[part] = copy(self)
-            view.part, view.answers = part, Answers(self.journal, part)
+            view.part, view.answers, view._seen_from = part, Answers(self.journal, part), {}
         return self._seen_from[part]
 
     def _part_of(self, path: str) -> str:
@@ -150,11 +180,7 @@ class Workspace:
 
         Beside it stands what is another now. What was evaluated is not taken over.
         """
-        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
-        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
-        later._answered, later._asking, later._search = self._answered, self._asking, self._search
-        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
-        later._sieves = self._sieves
+        later = self._later(files)
         moved, before_parts = later.known ^ self.known, self._all_parts() if self._answered else {}
         later._search.text, later._reader.journal = later._text, later.journal
         if any(os.path.basename(path) == "__init__.py" for path in moved):
