@@ -94,10 +94,8 @@ def _imports(
     return {(os.path.dirname(path), text) for name, text in names if text in called for path in importing[name]}
 
 
-def _reached(
-    files: Collection[str], homes: Mapping[str, str], every: Sequence[str], place: str
-) -> Iterator[str]:
-    """The homes that an import leads to if it starts with this file or this folder; any of those in a bare folder."""
+def _reached(files: Collection[str], homes: Mapping[str, str], every: Sequence[str], place: str) -> Iterator[str]:
+    """The homes to which an import may lead that starts with this file or this folder: all of those in a folder."""
     if f"{place}.py" in files:
         yield homes[os.path.dirname(place)]
     if place in homes:
@@ -108,4 +106,6 @@ def _reached(
 def _widened(joined: Joined) -> bool:
     """Let what lies in the innermost folder around a group belong to it; whether anything did not."""
     around = {os.path.commonpath(group): next(iter(group)) for group in joined.groups() if len(group) > 1}
-    return any([joined.join(home, around[each]) for home in joined.every for each in (home, *_above(home)) if each in around])
+    inside = [(home, around[each]) for home in joined.every for each in (home, *_above(home)) if each in around]
+    turned = [joined.join(home, other) for home, other in inside]
+    return any(turned)

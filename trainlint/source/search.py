@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from trainlint.regex import regex
 
@@ -125,7 +125,7 @@ class Search:
         suspects = self._holding if before is None or changed is None else self._suspects(changed, before, now)
         found = {word for word in suspects if _put(self._holding[word], path, there=_holds(now, there, word))}
         found.update(name.decode(errors="replace") for name in _renewed(self._written, _written, path, before, now))
-        if any([True for _ in _renewed(self._imported, _imported, path, before, now)]):
+        if _renewed(self._imported, _imported, path, before, now):
             found.add(IMPORTED)
         for pattern, paths in self._matching.items():
             if _put(paths, path, there=re.search(pattern.encode("latin-1"), now) is not None):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os.path
 import re
-from copy import copy
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from trainlint.record import dataclass, replace
 from trainlint.regex import regex, spelled, unspelled
@@ -48,9 +48,7 @@ LARGEST = (1 << 63) - 1
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
 """How many words of a query are looked for in files."""
 
-OF_A_PART = frozenset(
-    (Kind.BOTH, Kind.CHANGING, Kind.WRITERS, Kind.CALLED, Kind.MATCHES, Kind.MATCHING_BOTH)
-)
+OF_A_PART = frozenset((Kind.BOTH, Kind.CHANGING, Kind.WRITERS, Kind.CALLED, Kind.MATCHES, Kind.MATCHING_BOTH))
 """Queries whose third word is the part of the tree that is asked, nothing for all of it."""
 
 SIEVES = {Kind.MATCHING: Kind.MENTIONS, Kind.MATCHING_BOTH: Kind.BOTH, Kind.EXPORTING: Kind.WEB}
@@ -128,33 +126,6 @@ class Workspace:
         self._parts: dict[str, str] | None = None
         self._seen_from: dict[str, Workspace] = {}
 
-    def turned_to(self, path: str) -> Workspace:
-        """The same project for a file to be judged: what was read for other parts of the tree is let go of if it is much."""
-        if len(self._modules) < FEW_READ or self._part_of(path) in self._seen_from:
-            return self
-        later = self._later(self.files)
-        later._layouts = {each: layout for each in {*self._modules, *self._layouts} if (layout := self.layout(each))}
-        for module in self._modules.values():
-            if isinstance(module, Module):
-                module.kept.clear()
-                module.by_node.clear()
-        for view in self._seen_from.values():
-            view.answers.clear()
-        self.recall.forget()
-        self.journal.forget()
-        self._modules.clear()
-        later._modules, later._parts = {}, self._parts
-        later._search.text, later._reader.journal = later._text, later.journal
-        return later
-
-    def _later(self, files):
-        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
-        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
-        later._answered, later._asking, later._search = self._answered, self._asking, self._search
-        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
-        later._sieves = self._sieves
-        return later
-
     def seen_from(self, path: str) -> Workspace:
         """The project as a file of it sees it: the part of the tree to which the file belongs, alone.
 
@@ -165,6 +136,27 @@ class Workspace:
             view = self._seen_from[part] = copy(self)
             view.part, view.answers, view._seen_from = part, Answers(self.journal, part), {}
         return self._seen_from[part]
+
+    def turned_to(self, path: str) -> Workspace:
+        """The same project, for a file of it to be judged: what was read of other parts is let go of, if it is much."""
+        if len(self._modules) < FEW_READ or self._part_of(path) in self._seen_from:
+            return self
+        later, _ = self.after(self.files, ())
+        later._layouts = {each: layout for each in {*self._modules, *self._layouts} if (layout := self.layout(each))}
+        later._modules = {}
+        self._let_go()
+        return later
+
+    def _let_go(self) -> None:
+        """Forget what was read, and what was found in it: some of it holds itself, and nobody collects that."""
+        for module in self._modules.values():
+            if isinstance(module, Module):
+                module.forget()
+        for view in self._seen_from.values():
+            view.answers.clear()
+        self._modules.clear()
+        self.recall.forget()
+        self.journal.forget()
 
     def _part_of(self, path: str) -> str:
         """The part of a file or a folder; of what the project does not have, itself alone."""
@@ -180,9 +172,15 @@ class Workspace:
 
         Beside it stands what is another now. What was evaluated is not taken over.
         """
-        later = self._later(files)
-        moved, before_parts = later.known ^ self.known, self._all_parts() if self._answered else {}
+        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
+        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
+        later._answered, later._asking, later._search = self._answered, self._asking, self._search
+        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
+        later._sieves = self._sieves
+        # Nobody was asked for a part where nothing was asked at all.
+        parts_before = self._all_parts() if self._answered else {}
         later._search.text, later._reader.journal = later._text, later.journal
+        moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
             later._rename()
         suspected = sorted({*changed, *moved})
@@ -193,12 +191,12 @@ class Workspace:
         for path in moved - later.known:
             later._search.remove(path)
         is_parted = bool(moved) or IMPORTED in asked
-        later._parts = None if is_parted else before_parts or None
+        later._parts = None if is_parted else parts_before or None
         suspects = {query for word in asked for query in later._asking.get(word, ())}
         suspects.update(query for path in texts for query in later._about.get(path, ()))
         suspects.update(later._suspects(texts, is_moved=bool(moved)))
         queries = set(filter(later._is_answered_anew, suspects))
-        queries.update(later._parted_anew(before_parts) if is_parted else ())
+        queries.update(later._parted_anew(parts_before) if is_parted else ())
         queries.update(later._sieved_anew(queries, texts))
         layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
         moves = {path: both for path, both in layouts.items() if both[1] and both[0] != both[1]}
@@ -254,9 +252,12 @@ class Workspace:
                     yield query
 
     def _parted_anew(self, before: Mapping[str, str]) -> Iterator[Query]:
-        """The queries to parts of the tree that are others than they were: all, where files went from one to another."""
+        """The queries that are put to other parts of the tree, now that files went from one to another: all to those
+        parts, whatever the answer, and those to the part of a file that have another one.
+        """
         now = self._all_parts() if before else {}
-        turned = {part for path in before.keys() & now.keys() if before[path] != now[path] for part in (before[path], now[path])}
+        gone = {path for path in before.keys() & now.keys() if before[path] != now[path]}
+        turned = {part for path in gone for part in (before[path], now[path])}
         for query in list(self._answered) if turned else ():
             if query.kind in OF_A_PART and query.words[2] in turned:
                 self._answered[query] = tuple(self._found_for(query))
@@ -492,8 +493,10 @@ class Workspace:
         for path in sorted(dependencies.files):
             data = self._data(path)
             state.update(repr((path, self._name(path), data if isinstance(data, bytes) else data.reason)).encode())
+        parts_now = {"", *self._all_parts().values()}
         for query in sorted(dependencies.queries, key=lambda query: (query.kind.value, query.words)):
-            state.update(repr((query.kind.value, query.words, self.answer(query))).encode())
+            is_gone = query.kind in OF_A_PART and query.words[2] not in parts_now
+            state.update(repr((query.kind.value, query.words, None if is_gone else self.answer(query))).encode())
         return state.hexdigest()
 
     def _inside(self, files: Sequence[str], part: str) -> Sequence[str]:
