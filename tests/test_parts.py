@@ -91,6 +91,18 @@ def test_an_import_that_joins_two_parts_is_noticed_and_so_is_its_end(tmp_path: P
         ({**TWO, "one/a.py": b"from two \\\n  import b\n"}, {"one/a.py": "", "two/b.py": ""}),
         ({**TWO, "one/a.py": b"b = importlib.import_module('two.b')\n"}, {"one/a.py": "", "two/b.py": ""}),
         ({**TWO, "one/a.py": b"from . import two\nfrom .two import b\nfrom three import two\n# two\n"}, APART),
+        (
+            {
+                f"{copy}/{path}": data
+                for copy in ("x", "y")
+                for path, data in {
+                    "tools/b.py": b"",
+                    "a.py": b"import sys\nsys.path.append('tools')\nimport b\n",
+                }.items()
+            },
+            {"x/a.py": "x", "x/tools/b.py": "x", "y/a.py": "y", "y/tools/b.py": "y"},
+        ),
+        ({"x/a.py": b"import b\n", "y/b.py": b""}, {"x/a.py": "x", "y/b.py": "y"}),
         ({**TWO, "setup.py": b"print('two')\n"}, {**APART, "setup.py": ""}),
         (
             {**TWO, "run.py": b"import one\n"},
@@ -111,6 +123,8 @@ def test_an_import_that_joins_two_parts_is_noticed_and_so_is_its_end(tmp_path: P
         "an import over two lines",
         "an import by a string",
         "names that are no imports from elsewhere",
+        "an import from a search path that is changed",
+        "an import that leads nowhere",
         "a script beside them",
         "a script around them that imports one",
         "folders that are no packages",

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import os.path
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+SEARCH_PATH = b"sys.path"
+"""What a file that changes where imports start is taken to import, beside what it does."""
 
 AFTER = chr(ord(os.sep) + 1)
 """The letter behind the one that parts a path: what lies in a folder stands between the two in a sorted list."""
@@ -34,13 +38,13 @@ def parts(
     homes = _homes(files)
     joined = Joined(homes.values())
     if len(joined.every) > 1:
-        for folder, name in _imports(files, homes, importing()):
-            for start in starts(folder):
-                for other in _reached(files, homes, joined.every, os.path.join(start, name)):
+        for folder, places in _imports(files, homes, starts, importing()):
+            for place in places:
+                for other in _reached(files, homes, joined.every, place):
                     joined.join(homes[folder], other)
         while _widened(joined):
             pass
-    names = {home: os.path.commonpath(group) for group in joined.groups() for home in group}
+    names = {home: name for group in joined.groups() for name in [os.path.commonpath(group)] for home in group}
     of_folders = {folder: names[home] for folder, home in homes.items()}
     return {**of_folders, **{path: of_folders[os.path.dirname(path)] for path in files}}
 
@@ -68,12 +72,16 @@ class Joined:
 
 def _homes(files: Iterable[str]) -> dict[str, str]:
     """What the files of each folder are a piece of: the outermost package around it, or the folder alone."""
-    packages = {os.path.dirname(path) for path in files if path.endswith(f"{os.sep}__init__.py")}
+    packages = _packages(files)
     homes: dict[str, str] = {}
     for folder in {os.path.dirname(path) for path in files}:
         around = [each for each in (folder, *_above(folder)) if each in packages]
         homes[folder] = around[-1] if around else folder
     return homes
+
+
+def _packages(files: Iterable[str]) -> set[str]:
+    return {os.path.dirname(path) for path in files if path.endswith(f"{os.sep}__init__.py")}
 
 
 def _above(folder: str) -> Iterator[str]:
@@ -85,13 +93,37 @@ def _above(folder: str) -> Iterator[str]:
 
 
 def _imports(
-    files: Collection[str], homes: Mapping[str, str], importing: Mapping[bytes, Sequence[str]]
-) -> set[tuple[str, str]]:
-    """Each folder with the names that its files import, as far as a file or a folder of the tree is called so."""
+    files: Collection[str],
+    homes: Mapping[str, str],
+    starts: Callable[[str], Sequence[str]],
+    importing: Mapping[bytes, Sequence[str]],
+) -> Iterator[tuple[str, list[str]]]:
+    """Each folder with the places that its files may import: those where its imports start, else, where a file of its
+    home changes the search path, the nearest that are called so.
+    """
+    called: dict[str, set[str]] = defaultdict(set)
     folders = {each for folder in homes for each in (folder, *_above(folder))}
-    called = {os.path.basename(path).rpartition(".")[0] for path in files} | set(map(os.path.basename, folders))
-    names = ((name, name.decode(errors="replace")) for name in importing)
-    return {(os.path.dirname(path), text) for name, text in names if text in called for path in importing[name]}
+    for place in (*folders, *(path.rpartition(".")[0] for path in files)):
+        called[os.path.basename(place)].add(place)
+    packages = _packages(files)
+    searching = {homes[os.path.dirname(path)] for path in importing.get(SEARCH_PATH, ())}
+    for name, paths in importing.items():
+        text = name.decode(errors="replace")
+        places = called.get(text, set())
+        for folder in set(map(os.path.dirname, paths)) if places else ():
+            found = [place for start in starts(folder) if (place := os.path.join(start, text)) in places]
+            found = [place for place in found if f"{place}.py" in files or place in packages][:1] or found
+            if found or homes[folder] not in searching:
+                yield folder, found
+            else:
+                yield folder, _nearest(folder, (place for place in places if os.path.dirname(place) not in packages))
+
+
+def _nearest(folder: str, places: Iterable[str]) -> list[str]:
+    """Those of some places that have most of their path in common with a folder."""
+    common = {place: len(os.path.commonpath((folder, place))) for place in places}
+    most = max(common.values(), default=0)
+    return [place for place, length in common.items() if length == most]
 
 
 def _reached(files: Collection[str], homes: Mapping[str, str], every: Sequence[str], place: str) -> Iterator[str]:

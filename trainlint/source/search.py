@@ -10,6 +10,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from trainlint.regex import regex
+from trainlint.source.parts import SEARCH_PATH
 
 FEW_WORDS = 24
 """Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
@@ -253,11 +254,12 @@ def _written(text: bytes) -> frozenset[bytes]:
 
 
 def _imported(text: bytes) -> frozenset[bytes]:
-    """The first part of each name that a text imports, those in its own package aside."""
+    """The first part of each name that a text imports, those in its own package aside; whether it says from where."""
     whole = text.replace(b"\\\n", b" ").replace(b"\\\r\n", b" ")
     lines = b"\n".join(line for line in whole.split(b"\n") if b"import" in line)
     taken = (each for origin, several in IMPORTS.findall(lines) for each in (origin, *several.split(b",")))
-    return frozenset(first[0] for each in taken if (first := FIRST.match(each.strip()))) - {b""}
+    found = {first[0] for each in taken if (first := FIRST.match(each.strip()))} - {b""}
+    return frozenset(found | {SEARCH_PATH} if SEARCH_PATH in text else found)
 
 
 def _whole(identifier: bytes) -> re.Pattern[bytes]:
