@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from editing import STARTS, Editor, told
+from editing import EDITS, STARTS, Editor, inserted, told
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from trainlint.check import Request, check
 from trainlint.report import Report
+from trainlint.source import workspace as workspaces
 from trainlint.source.text import MISSING, Fault
 from trainlint.source.workspace import MOST_FILES, Workspace
 
@@ -39,6 +43,17 @@ def step(hidden, targets):
     "run.py": b"from net.train import step\n\nprint(step)\n",
 }
 """A loss whose classes only a caller in another folder tells, and a script beside the package."""
+
+JOINS = (b"from a import train\n", b"import b.train as train\n", b"train.head.last = None\n", b"import c\n")
+LATER = st.tuples(
+    st.one_of(
+        st.tuples(st.just(inserted), st.integers(0, 40), st.sampled_from(JOINS)),
+        st.tuples(st.sampled_from((*EDITS, "new", "gone", "saved")), st.integers(0, 40), st.sampled_from(JOINS)),
+    ),
+    st.sampled_from(
+        ("a/train.py", "a/layers.py", "a/__init__.py", "b/train.py", "b/sizes.py", "b/deep/other.py", "other.py")
+    ),
+)
 
 TWO = {"one/__init__.py": b"", "one/a.py": b"", "two/__init__.py": b"", "two/b.py": b""}
 APART = {"one/a.py": "one", "two/b.py": "two"}
@@ -81,6 +96,24 @@ def test_an_import_that_joins_two_parts_is_noticed_and_so_is_its_end(tmp_path: P
         report = editor.session.report()
         assert [finding.code for finding in report.findings] == codes
         assert told(report, editor.folder) == editor.fresh()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(LATER, min_size=1, max_size=8))
+def test_after_any_edits_of_several_parts_a_session_says_what_a_fresh_check_says(
+    steps: list[tuple[tuple[object, int, bytes], str]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        starts = {f"{part}/{name}": data for part in "ab" for name, data in STARTS.items() if name != "other.py"}
+        editor = Editor(Path(folder).resolve(), starts)
+        for edit, name in steps:
+            with pytest.MonkeyPatch.context() as patch:
+                # Each file of another part lets go of what was read for the one before.
+                patch.setattr(workspaces, "FEW_READ", 0)
+                said = told(editor.session.report(), editor.folder)
+            assert said == editor.fresh()
+            editor.step(*edit, name)
+        assert told(editor.session.report(), editor.folder) == editor.fresh()
 
 
 @pytest.mark.parametrize(
