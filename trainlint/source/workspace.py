@@ -141,10 +141,21 @@ class Workspace:
         """The same project, for a file of it to be judged: what was read of other parts is let go of, if it is much."""
         if len(self._modules) < FEW_READ or self._part_of(path) in self._seen_from:
             return self
-        later, _ = self.after(self.files, ())
-        later._layouts = {each: layout for each in {*self._modules, *self._layouts} if (layout := self.layout(each))}
-        later._modules = {}
+        for read in self._modules:
+            self.layout(read)
+        later = self._onward(self.files)
+        later._modules, later._parts = {}, self._parts
         self._let_go()
+        return later
+
+    def _onward(self, files: Sequence[str]) -> Workspace:
+        """The same with these files, which knows what was read and asked here, and nothing of what was evaluated."""
+        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
+        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
+        later._answered, later._asking, later._search = self._answered, self._asking, self._search
+        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
+        later._sieves = self._sieves
+        later._search.text, later._reader.journal = later._text, later.journal
         return later
 
     def _let_go(self) -> None:
@@ -172,14 +183,9 @@ class Workspace:
 
         Beside it stands what is another now. What was evaluated is not taken over.
         """
-        later = Workspace(self.root, files, self.search, self.values, self._read, self.journal.leaves)
-        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
-        later._answered, later._asking, later._search = self._answered, self._asking, self._search
-        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
-        later._sieves = self._sieves
-        # Nobody was asked for a part where nothing was asked at all.
+        # Nobody asked for a part of the tree where nothing was asked at all.
         parts_before = self._all_parts() if self._answered else {}
-        later._search.text, later._reader.journal = later._text, later.journal
+        later = self._onward(files)
         moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
             later._rename()
