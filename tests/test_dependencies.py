@@ -140,6 +140,14 @@ def test_a_verdict_rests_on_the_files_that_it_needs_and_no_others() -> None:
     }
 
 
+def test_a_verdict_on_one_of_two_copies_rests_on_nothing_of_the_other() -> None:
+    one = {path.replace("/a/", "/one/a/").replace("/b/", "/one/b/"): data for path, data in TWO.items()}
+    two = {path.replace("/one/", "/two/"): data for path, data in one.items()}
+    known, both = workspace(one), workspace({**one, **two})
+    here = [[rests_on(each, judged) for judged in judgements(each, sorted(one))] for each in (known, both)]
+    assert here[0] == here[1]
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -155,10 +163,16 @@ def test_what_lies_outside_changes_neither_the_verdict_nor_its_state(change: Fil
     "change",
     [
         {"/project/a/layers.py": TWO["/project/a/layers.py"].replace(b"(3, width)", b"(3, width + 1)")},
-        {"/project/b/serve.py": b"def widen(model, layer):\n    model.last = layer\n"},
+        {"/project/a/widen.py": b"def widen(model, layer):\n    model.last = layer\n"},
+        {"/project/b/serve.py": b"import a.train\n"},
         {"/project/a/layers/__init__.py": b"from elsewhere import Head\n"},
     ],
-    ids=["another width", "a new writer of the attribute", "a module that did not exist"],
+    ids=[
+        "another width",
+        "a new writer of the attribute",
+        "an import of it from elsewhere",
+        "a module that did not exist",
+    ],
 )
 def test_what_a_verdict_rests_on_is_noticed_when_it_changes(change: Files) -> None:
     assert said({**TWO, **change})[1] != said(TWO)[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,16 +42,27 @@ KINDS = {
     Kind.WRITERS: NAMES,
     Kind.HOLDS: PATHS,
 }
+PARTS = ("", "/project", "/project/pkg")
+"""The whole tree, and the parts that it may have."""
+
 ASKED = (
     *(Query(kind, (f"def {name}", "/project")) for kind in (Kind.MENTIONS,) for name in ("head", "he", "tail")),
-    *(Query(kind, (name, other)) for kind, others in KINDS.items() for name in NAMES for other in others),
+    *(Query(kind, (name, other)) for kind in (Kind.MENTIONS, Kind.HOLDS) for name in NAMES for other in KINDS[kind]),
+    *(
+        Query(kind, (name, other, part))
+        for kind in (Kind.BOTH, Kind.CHANGING, Kind.WRITERS)
+        for name in NAMES
+        for other in KINDS[kind]
+        for part in PARTS
+    ),
+    *(Query(Kind.CALLED, (name, "", part)) for name in "abcd" for part in PARTS),
     *(Query(Kind.WEB, (path, "")) for path in PATHS),
     *(Query(Kind.EXPORTING, (path, "", name)) for path in PATHS for name in NAMES),
     *(
-        Query(kind, (name, other, spelled(pattern)))
+        Query(kind, (name, *others, spelled(pattern)))
         for kind in (Kind.MATCHING, Kind.MATCHING_BOTH)
         for name in NAMES
-        for other in KINDS[Kind.MENTIONS if kind is Kind.MATCHING else Kind.BOTH]
+        for others in (zip(PARTS[1:]) if kind is Kind.MATCHING else product(NAMES, PARTS))
         for pattern in (called(name), regex(b"HEAD", IGNORECASE))
     ),
 )

@@ -169,6 +169,10 @@ class Journal:
         self._open: dict[int, int] = {}
         self._lowest = 0
 
+    def forget(self) -> None:
+        """Let go of all notes, and of what they are about; leaves keep their places."""
+        self._notes, self._numbers, self._spans, self._rests = [], {}, {}, {}
+
     def __len__(self) -> int:
         return len(self._log)
 
@@ -327,11 +331,11 @@ class AskedFor:
 
 
 class Answers(dict[tuple[object, ...], object]):
-    """Answers that are remembered for the whole project; the journal knows what each rests on."""
+    """Answers that are remembered for a part of the project; the journal knows what each rests on."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, part: str = "") -> None:
         super().__init__()
-        self._journal = journal
+        self._journal, self._part = journal, part
 
     def get(self, key: tuple[object, ...], default: object = None) -> object:
         """A remembered answer, or the start of working it out."""
@@ -341,13 +345,13 @@ class Answers(dict[tuple[object, ...], object]):
     def __contains__(self, key: object) -> bool:
         known = super().__contains__(key)
         if not known and isinstance(key, tuple):
-            self._journal.begin(key)
+            self._journal.begin((self._part, key))
         return known
 
     def __getitem__(self, key: tuple[object, ...]) -> object:
-        self._journal.note(key)
+        self._journal.note((self._part, key))
         return super().__getitem__(key)
 
     def __setitem__(self, key: tuple[object, ...], value: object) -> None:
         super().__setitem__(key, value)
-        self._journal.end(key)
+        self._journal.end((self._part, key))

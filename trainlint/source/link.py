@@ -59,7 +59,7 @@ def choices(workspace: Workspace, path: str, wanted: Collection[str]) -> Iterato
             start = len(workspace.journal)
             workspace.module(path)
             looks = linker.may_look_at(module)
-            every = linker.sites(Evaluator(workspace, Path(), None), module) if looks else ()
+            every = linker.sites(Evaluator(workspace.seen_from(path), Path(), None), module) if looks else ()
             sites: dict[Place, Site] = {}
             for site in every:
                 sites.setdefault((linker.doing, site.span, type(site.node).__name__), site)
@@ -71,7 +71,7 @@ def judged(workspace: Workspace, linker: Linker, site: Site) -> Judged:
     start = len(workspace.journal)
     workspace.module(site.module.path)
     site.module.pieces.note_around(site.node)
-    facts = tuple(_guarded(workspace, linker, site))
+    facts = tuple(_guarded(workspace.seen_from(site.module.path), linker, site))
     return Judged(site.module.path, site.span, facts, (start, len(workspace.journal)))
 
 

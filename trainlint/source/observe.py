@@ -203,7 +203,7 @@ class Observer:
     @property
     def has_done_much(self) -> bool:
         """Whether what was judged since the last change took longer than to write all that is known."""
-        return self._verdicts is None or len(self._verdicts.workspace.journal) * WORK > self._taken_over
+        return self._verdicts is None or self._verdicts.workspace.notes * WORK > self._taken_over
 
     def kept(self) -> tuple[dict[str, tuple[bool, bool]], tuple[dict[str, Unit], Tables] | None]:
         """All that is known of the project, for another observer of the same files; what it judged must be encoded."""

@@ -112,9 +112,10 @@ class Recall:
 
     def __init__(self) -> None:
         self._last = 0
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Know nothing any more."""
         self._notes: Ways = {}
         self._makings: Ways = {}
         self._count = 0
@@ -123,7 +124,7 @@ class Recall:
 
     def _count_one(self) -> None:
         if self._count >= MOST_NOTES:
-            self._forget()
+            self.forget()
         self._count += 1
 
     def find(self, place: Hashable, world: World) -> Note | None:

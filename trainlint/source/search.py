@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from trainlint.regex import regex
+from trainlint.source.parts import SEARCH_PATH
 
 FEW_WORDS = 24
 """Words that may be looked for by their bytes alone; from then on a list of all identifiers pays."""
@@ -29,12 +30,27 @@ SETTERS = (
 )
 """The same through ``setattr``, and through the table of a module's own modules."""
 
+IMPORTS = regex(
+    rb"from[ \t]*([\w.\x80-\xff]+)[ \t]+import(?!\w)"
+    rb"|import(?:_module|__)?[ \t(]+[\"']?([\w\x80-\xff][\w\x80-\xff., \t]*)"
+)
+"""What a line takes names from, or the modules that it takes, some with another name beside."""
+
+FIRST = regex(rb"[\w\x80-\xff]*")
+"""The part of a dotted name before its first dot, none of a relative one."""
+
+IMPORTED = "import"
+"""What is said to change where a file takes names from elsewhere."""
+
 DEFINED = regex(rb"def (?=(\w+))")
 DEFINITION = regex(rb"def \w+")
 """What is looked for in definitions alone."""
 
-Tables = tuple[dict[str, list[str]], dict[str, list[str]], dict[bytes, list[str]] | None]
-"""The files that hold each word, in which each pattern is found, and that write each attribute, if that was asked."""
+Table = dict[bytes, list[str]]
+Tables = tuple[dict[str, list[str]], dict[str, list[str]], Table | None, Table | None]
+"""The files that hold each word, in which each pattern is found, and, if that was asked, that write each attribute and
+that import each name.
+"""
 
 
 class Search:
@@ -49,8 +65,9 @@ class Search:
         self._matching: dict[str, list[str]] = {}
         self._asking: dict[bytes, list[str]] = {}
         self._signed: list[str] = []
-        self._words: dict[bytes, list[str]] | None = None
-        self._written: dict[bytes, list[str]] | None = None
+        self._words: Table | None = None
+        self._written: Table | None = None
+        self._imported: Table | None = None
         self._defined: dict[str, bytes] = {}
 
     def holding(self, word: str) -> Sequence[str]:
@@ -83,6 +100,12 @@ class Search:
             self._written = _table(self._files, lambda path: _written(self.text(path)))
         return self._written.get(name.encode(), ())
 
+    def importing(self) -> Table:
+        """The files that import from each name, or from below it, the package of the file aside."""
+        if self._imported is None:
+            self._imported = _table(self._files, lambda path: _imported(self.text(path)))
+        return self._imported
+
     def matching(self, pattern: str, word: str = "") -> Sequence[str]:
         """The files in which a pattern of bytes, spelled as Latin-1, is found; where it is, a word is held too."""
         if pattern not in self._matching:
@@ -102,7 +125,9 @@ class Search:
             _turn(self._words, changed, path)
         suspects = self._holding if before is None or changed is None else self._suspects(changed, before, now)
         found = {word for word in suspects if _put(self._holding[word], path, there=_holds(now, there, word))}
-        found.update(self._rewritten(path, before, now))
+        found.update(name.decode(errors="replace") for name in _renewed(self._written, _written, path, before, now))
+        if _renewed(self._imported, _imported, path, before, now):
+            found.add(IMPORTED)
         for pattern, paths in self._matching.items():
             if _put(paths, path, there=re.search(pattern.encode("latin-1"), now) is not None):
                 found.add(pattern)
@@ -113,28 +138,19 @@ class Search:
         words = {word for each in changed for word in self._asking.get(each, ())}
         return words | {word for word in self._signed if (word.encode() in before) != (word.encode() in now)}
 
-    def _rewritten(self, path: str, before: bytes | None, now: bytes) -> Iterator[str]:
-        """The attributes that a file writes and did not write, or the other way round."""
-        if self._written is None:
-            return
-        known = before is not None and _written(before)
-        earlier = known or {name for name, paths in self._written.items() if before is None and _has(paths, path)}
-        names = earlier ^ _written(now)
-        _turn(self._written, names, path)
-        yield from (name.decode(errors="replace") for name in names)
-
     def tables(self) -> Tables:
         """All that was asked and answered, to be adopted by another search in the same files."""
-        return self._holding, self._matching, self._written
+        return self._holding, self._matching, self._written, self._imported
 
     def adopt(self, tables: Tables) -> None:
         """Take over what another search has found."""
-        holding, matching, written = tables
+        holding, matching, written, imported = tables
         for word, paths in holding.items():
             if word not in self._holding:
                 self._keep(word, paths)
         self._matching.update(matching)
         self._written = self._written if written is None else written
+        self._imported = self._imported if imported is None else imported
 
     def trim(self, words: Collection[str]) -> None:
         """Forget all words and patterns but these."""
@@ -175,16 +191,30 @@ class Search:
         return [path for path in rarest if all(_has(each, path) for each in others)]
 
 
-def _table(files: Iterable[str], words: Callable[[str], Iterable[bytes]]) -> dict[bytes, list[str]]:
+def _table(files: Iterable[str], words: Callable[[str], Iterable[bytes]]) -> Table:
     """For each word the files that have it."""
-    found: dict[bytes, list[str]] = {}
+    found: Table = {}
     for path in files:
         for each in words(path):
             found.setdefault(each, []).append(path)
     return found
 
 
-def _turn(table: dict[bytes, list[str]], words: Iterable[bytes], path: str) -> None:
+def _renewed(
+    table: Table | None, names: Callable[[bytes], frozenset[bytes]], path: str, before: bytes | None, now: bytes
+) -> frozenset[bytes]:
+    """Put a table right for a file that held these bytes, or nobody knows which: the names that it has and had not, or
+    the other way round.
+    """
+    if table is None:
+        return frozenset()
+    had = names(before) if before is not None else {name for name, paths in table.items() if _has(paths, path)}
+    turned = names(now) ^ had
+    _turn(table, turned, path)
+    return turned
+
+
+def _turn(table: Table, words: Iterable[bytes], path: str) -> None:
     """A file no longer has the words that it had, and has those that it had not."""
     for word in words:
         paths = table.setdefault(word, [])
@@ -221,6 +251,15 @@ def _identifiers(text: bytes) -> frozenset[bytes]:
 def _written(text: bytes) -> frozenset[bytes]:
     """The attributes that a text writes."""
     return frozenset(name for pattern in (WRITES, *SETTERS) for name in pattern.findall(text))
+
+
+def _imported(text: bytes) -> frozenset[bytes]:
+    """The first part of each name that a text imports, those in its own package aside; whether it says from where."""
+    whole = text.replace(b"\\\n", b" ").replace(b"\\\r\n", b" ")
+    lines = b"\n".join(line for line in whole.split(b"\n") if b"import" in line)
+    taken = (each for origin, several in IMPORTS.findall(lines) for each in (origin, *several.split(b",")))
+    found = {first[0] for each in taken if (first := FIRST.match(each.strip()))} - {b""}
+    return frozenset(found | {SEARCH_PATH} if SEARCH_PATH in text else found)
 
 
 def _whole(identifier: bytes) -> re.Pattern[bytes]:

@@ -30,6 +30,7 @@ Asked = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.arg
 def settled(workspace: Workspace, module: Module, cell: int | None, row: int) -> Iterator[Settled]:
     """What stands in a row is worth, from left to right, each name once."""
     seen: set[str] = set()
+    workspace = workspace.seen_from(module.path)
     for node in sorted(_asked(module, cell, row), key=lambda node: (node.col_offset, -(node.end_col_offset or 0))):
         name = f"{module.step(node.func).text}(...)" if isinstance(node, ast.Call) else module.step(node).text
         if name not in seen:

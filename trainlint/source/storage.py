@@ -6,12 +6,13 @@ From the line backwards: the last cast decides, or the place where the model was
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from contextlib import suppress
 
 from trainlint.facts import Dtype, Storage
 from trainlint.knowledge import precision
 from trainlint.knowledge.formats import WIDE
-from trainlint.record import dataclass, field, record
+from trainlint.record import dataclass, field, record, replace
 from trainlint.regex import regex
 from trainlint.source import builtin, objects
 from trainlint.source.castings import says
@@ -77,20 +78,24 @@ class _Search:
     trained: Storage | Unknown | None = None
     parts: list[tuple[Step, Dtype | None]] = field(default_factory=list)
     holders: tuple[Thing, ...] = ()
+    receivers: Sequence[Thing] = ()
 
     def _walk(self) -> History:
         """A walk that asks first, on a path of its own, whether a call is of concern; a part is looked at as it is."""
-        walk = History(self.world, says, lambda call, frame: self._concerns(self.world, call, frame))
+        # What a walk asks is a search of its own: with this one, which holds the walk, it would go round in a circle,
+        # and with the collector off neither would be let go of.
+        asked = replace(self)
+        walk = History(asked.world, says, lambda call, frame: asked._concerns(asked.world, call, frame))
+        self.receivers = asked.receivers = walk.receivers
         if self.depth:
             return walk
         quiet = self.world.beneath(Path())
-        return walk.asking(History(quiet, says, lambda call, frame: self._concerns(quiet, call, frame)))
+        return walk.asking(History(quiet, says, lambda call, frame: asked._concerns(quiet, call, frame)))
 
     def inside(self) -> Storage | Unknown | None:
         """What the ``__init__`` of a module of the project casts the whole of it to, if it does."""
         assert isinstance(self.model, Built), "a module of the project"
-        self.history = self._walk()
-        for earlier in self.history.constructed(self.model):
+        for earlier in self._walk().constructed(self.model):
             found = self._effect(earlier)
             if isinstance(found, Storage | Unknown):
                 return found
@@ -102,9 +107,9 @@ class _Search:
         home = self.model.frame if isinstance(self.model, Built) else frame
         if not isinstance(self.model.node, ast.Call) or home.module is None:
             return Unknown(f"in which format {getattr(self.model, 'name', 'a part')} keeps its weights is not followed")
-        self.history = self._walk()
+        walk = self._walk()
         if isinstance(home.function, ast.FunctionDef) and home.function.name == "__init__":
-            for earlier in self.history.ran(home):
+            for earlier in walk.ran(home):
                 found = self._effect(earlier)
                 if found is not None:
                     return self._whole(found).every
@@ -119,14 +124,14 @@ class _Search:
             return _both(self.model if isinstance(self.model, Unknown) else Unknown("what is trained is not followed"))
         if not may_be_short(self.world) and not _is_loaded(self.model):
             return _both(Storage(Dtype.FLOAT32))
-        self.history = self._walk()
+        walk = self._walk()
         if node is self.model.node and isinstance(node, ast.Call):
             return self._whole(self._made(node, frame))
-        for earlier in self.history.before(node, frame):
+        for earlier in walk.before(node, frame):
             found = self._effect(earlier)
             if found is not None:
                 return self._whole(found)
-        if self.world.budget.left < 0 or self.history.left <= 0:
+        if self.world.budget.left < 0 or walk.left <= 0:
             return _both(Unknown("too many lines run before this one"))
         if isinstance(self.model, Built) and isinstance(self.model.node, ast.Call):
             return self._whole(self._made(self.model.node, self.model.frame))
@@ -172,7 +177,7 @@ class _Search:
         if any(last(each.func) == "deepcopy" for each in nodes_of(node) if isinstance(each, ast.Call)):
             return ""
         thing = world.evaluate(node, frame)
-        if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.history.receivers)):
+        if self._is_model(thing) or any(same(thing, each) for each in (*self.holders, *self.receivers)):
             return "whole"
         each = node
         while isinstance(each, ast.Attribute | ast.Subscript | ast.Call):

@@ -83,6 +83,11 @@ class Module:
         reader = self.pieces.reader
         return Kept(reader) if reader else {}
 
+    def forget(self) -> None:
+        """Let go of what others worked out; some of it holds the module."""
+        self.kept.clear()
+        self.by_node.clear()
+
     @cached_property
     def loads(self) -> Mapping[str, Sequence[ast.Name | ast.Attribute]]:
         """The names and attributes that are read, by their last word."""

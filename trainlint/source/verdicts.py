@@ -219,6 +219,7 @@ class Verdicts:
         from trainlint.source.link import choices
 
         unit = unit or Unit()
+        self.workspace = self.workspace.turned_to(path)
         self._read(unit, path)
         wanting = unit.wanting(done)
         known = {doing: choice for doing, choice in unit.choices.items() if doing not in wanting}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
 
 from trainlint.record import dataclass, replace
 from trainlint.regex import regex, spelled, unspelled
@@ -24,9 +25,10 @@ from trainlint.source.journal import (
     Query,
 )  # fmt: skip
 from trainlint.source.notebook import Notebook, opened, parsed
+from trainlint.source.parts import below, parts
 from trainlint.source.pieces import Layout, Pieces, Reader
 from trainlint.source.recall import Recall
-from trainlint.source.search import Search
+from trainlint.source.search import IMPORTED, Search
 from trainlint.source.sift import spelling
 from trainlint.source.summary import Module, absolute, summarize
 from trainlint.source.text import MISSING, NOTEBOOK, Fault, is_text, parse, rows
@@ -38,10 +40,16 @@ MOST_FILES = 48
 FEW_FILES = 6
 """Files that may write an attribute of one name before the name counts as common."""
 
+FEW_READ = 64
+"""Files whose trees are never too many to be held."""
+
 LARGEST = (1 << 63) - 1
 
 WORDS_OF = {Kind.MENTIONS: 1, Kind.BOTH: 2, Kind.CHANGING: 2, Kind.WRITERS: 2, Kind.HOLDS: 1, Kind.MATCHES: 1}
 """How many words of a query are looked for in files."""
+
+OF_A_PART = frozenset((Kind.BOTH, Kind.CHANGING, Kind.WRITERS, Kind.CALLED, Kind.MATCHES, Kind.MATCHING_BOTH))
+"""Queries whose third word is the part of the tree that is asked, nothing for all of it."""
 
 SIEVES = {Kind.MATCHING: Kind.MENTIONS, Kind.MATCHING_BOTH: Kind.BOTH, Kind.EXPORTING: Kind.WEB}
 """Queries for those files out of the answer to another query whose bytes tell something."""
@@ -126,20 +134,76 @@ class Workspace:
         self.asked_for = AskedFor(self.journal)
         self.answers: dict[tuple[object, ...], object] = {} if is_fleeting else Answers(self.journal)
         self.recall = Recall()
+        self.part = ""
+        self._parts: dict[str, str] | None = None
+        self._seen_from: dict[str, Workspace] = {}
+        self._before = 0
+
+    def seen_from(self, path: str) -> Workspace:
+        """The project as a file of it sees it: the part of the tree to which the file belongs, alone.
+
+        What is read is read once for all parts; what is remembered of the project as a whole is remembered of a part.
+        """
+        part = self._part_of(path)
+        if part not in self._seen_from:
+            view = self._seen_from[part] = copy(self)
+            view.part, view._seen_from = part, {}
+            view.answers = {} if isinstance(self.journal, Fleeting) else Answers(self.journal, part)
+        return self._seen_from[part]
+
+    def turned_to(self, path: str) -> Workspace:
+        """The same project, for a file of it to be judged: what was read of other parts is let go of, if it is much."""
+        if len(self._modules) < FEW_READ or self._part_of(path) in self._seen_from:
+            return self
+        for read in self._modules:
+            self.layout(read)
+        later = self._onward(self.files)
+        later._modules, later._parts, later._before = {}, self._parts, self.notes
+        later._taken, later._starting = self._taken, self._starting
+        self._let_go()
+        return later
+
+    def _onward(self, files: Sequence[str]) -> Workspace:
+        """The same with these files, which knows what was read and asked here, and nothing of what was evaluated."""
+        journal = type(self.journal)(self.journal.leaves)
+        later = Workspace(self.root, files, self.search, self.values, self._read, journal)
+        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
+        later._answered, later._asking, later._search = self._answered, self._asking, self._search
+        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
+        later._sieves, later._wide, later._stars = self._sieves, self._wide, self._stars
+        later._search.text = later._text
+        if later._reader is not None:
+            later._reader.journal = journal
+        return later
+
+    def _let_go(self) -> None:
+        """Forget what was read, and what was found in it: some of it holds itself, and nobody collects that."""
+        for module in self._modules.values():
+            if isinstance(module, Module):
+                module.forget()
+        for view in self._seen_from.values():
+            view.answers.clear()
+        self._modules.clear()
+        self.recall.forget()
+        self.journal.forget()
+
+    def _part_of(self, path: str) -> str:
+        """The part of a file or a folder; of what the project does not have, itself alone."""
+        return self._all_parts().get(path, path)
+
+    def _all_parts(self) -> dict[str, str]:
+        if self._parts is None:
+            self._parts = parts(self.known, self._starts, self._search.importing)
+        return self._parts
 
     def after(self, files: Sequence[str], changed: Iterable[str]) -> tuple[Workspace, Change]:
         """The same project with these files, of which the changed ones may hold something else, to go on with.
 
         Beside it stands what is another now. What was evaluated is not taken over.
         """
-        later = Workspace(self.root, files, self.search, self.values, self._read, Journal(self.journal.leaves))
-        later._bytes, later._notebooks, later._modules = self._bytes, self._notebooks, self._modules
-        later._answered, later._asking, later._search = self._answered, self._asking, self._search
-        later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
-        later._sieves, later._wide, later._stars = self._sieves, self._wide, self._stars
-        later._search.text = later._text
-        assert later._reader is not None, "who follows edits keeps a journal"
-        later._reader.journal = later.journal
+        # Nobody asked for a part of the tree where nothing was asked at all.
+        parts_before = self._all_parts() if self._answered else {}
+        later = self._onward(files)
         moved = later.known ^ self.known
         if any(os.path.basename(path) == "__init__.py" for path in moved):
             later._rename()
@@ -150,6 +214,8 @@ class Workspace:
         asked = {each for path, (was, now) in texts.items() for each in later._search.change(path, was, now)}
         for path in moved - later.known:
             later._search.remove(path)
+        is_parted = bool(moved) or IMPORTED in asked
+        later._parts = None if is_parted else parts_before or None
         suspects = {query for word in asked for query in later._asking.get(word, ())}
         suspects.update(query for path in texts for query in later._about.get(path, ()))
         starred = {path for path in texts if later._takes_others(path)}
@@ -157,6 +223,7 @@ class Workspace:
             later._taken, later._starting = self._taken, self._starting
         suspects.update(later._suspects(texts, starred, is_moved=bool(moved)))
         queries = set(filter(later._is_answered_anew, suspects))
+        queries.update(later._parted_anew(parts_before) if is_parted else ())
         queries.update(later._sieved_anew(queries, texts))
         layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
         moves = {path: both for path, both in layouts.items() if both[1] and both[0] != both[1]}
@@ -217,8 +284,27 @@ class Workspace:
                     yield query
                 case Kind.CHANGING:
                     touches = not texts.keys().isdisjoint(answer) or len(answer) >= MOST_FILES
-                    if touches or any(_holds_all(text, query.words) for text in either):
+                    if touches or any(_holds_all(text, query.words[:2]) for text in either):
                         yield query
+
+    def _parted_anew(self, before: Mapping[str, str]) -> Iterator[Query]:
+        """The queries that are put to other parts of the tree, now that files went from one to another: all to those
+        parts, whatever the answer, and those to the part of a file that have another one.
+        """
+        now = self._all_parts() if before else {}
+        gone = {path for path in before.keys() & now.keys() if before[path] != now[path]}
+        turned = {part for path in gone for part in (before[path], now[path])}
+        for query in list(self._answered) if turned else ():
+            if query.kind in OF_A_PART and query.words[2] in turned:
+                self._answered[query] = tuple(self._found_for(query))
+                yield query
+            elif query.kind is Kind.MENTIONS and self._is_answered_anew(query):
+                yield query
+
+    @property
+    def notes(self) -> int:
+        """How much was looked up since the last change."""
+        return self._before + len(self.journal)
 
     @property
     def questions(self) -> int:
@@ -228,7 +314,7 @@ class Workspace:
     def trim(self, queries: Collection[Query]) -> None:
         """Forget all queries but these."""
         answered, self._answered, self._asking, self._about, self._sieves = self._answered, {}, {}, {}, {}
-        self._wide = []
+        self._wide, self._seen_from = [], {}
         for query in answered.keys() & {*queries, *map(_base, queries)}:
             self._keep(query, answered[query])
         exported = (query.words[2] for query in self._answered if query.kind is Kind.EXPORTING)
@@ -401,7 +487,7 @@ class Workspace:
 
     def saying_all(self, word: str, other: str, pattern: re.Pattern[bytes]) -> tuple[str, ...]:
         """The same files by their paths, not read."""
-        return self._asked(Query(Kind.MATCHING_BOTH, (word, other, spelled(pattern))))
+        return self._asked(Query(Kind.MATCHING_BOTH, (word, other, self.part, spelled(pattern))))
 
     def _asked(self, query: Query) -> tuple[str, ...]:
         """The answer to a query, noted."""
@@ -416,16 +502,16 @@ class Workspace:
     def _found_for(self, query: Query) -> Iterable[str]:
         if query.kind is Kind.PIECE:
             return self._piece(*query.words)
-        first, second = query.words[:2]
+        first, second, *rest = query.words
         match query.kind:
             case Kind.MENTIONS:
                 return self._mentioning(first, second)
             case Kind.BOTH:
-                return self._with_both(first, second)
+                return self._with_both(first, second, rest[0])
             case Kind.CHANGING:
-                return self._changing(first, second)
+                return self._changing(first, second, rest[0])
             case Kind.WRITERS:
-                return self._writing(first, second)
+                return self._writing(first, second, rest[0])
             case Kind.HOLDS:
                 return [second] if self._search.holds(first, second) else []
             case Kind.FIND:
@@ -433,13 +519,13 @@ class Workspace:
             case Kind.WEB:
                 return self._web(first)
             case Kind.CALLED:
-                return self._called(first)
+                return self._called(first, rest[0])
             case Kind.IMPORTED:
                 return self._leading(first)
             case Kind.REACHED:
                 return self._reaching(first)
             case Kind.MATCHES:
-                return self._search.matching(first, second)
+                return self._inside(self._search.matching(first, second), rest[0])
             case Kind.MATCHING | Kind.MATCHING_BOTH | Kind.EXPORTING:
                 return filter(self._passing(query), self.answer(_base(query)))
 
@@ -461,12 +547,21 @@ class Workspace:
         for path in sorted(dependencies.files):
             data = self._data(path)
             state.update(repr((path, self._name(path), data if isinstance(data, bytes) else data.reason)).encode())
+        parts_now = {"", *self._all_parts().values()}
         for query in sorted(dependencies.queries, key=lambda query: (query.kind.value, query.words)):
-            state.update(repr((query.kind.value, query.words, self.answer(query))).encode())
+            is_gone = query.kind in OF_A_PART and query.words[2] not in parts_now
+            state.update(repr((query.kind.value, query.words, None if is_gone else self.answer(query))).encode())
         return state.hexdigest()
 
+    def _inside(self, files: Sequence[str], part: str) -> Sequence[str]:
+        """Those of sorted files that lie in a part of the tree."""
+        if not part:
+            return files
+        every = self._all_parts()
+        return [path for path in below(files, part) if every.get(path) == part]
+
     def _mentioning(self, word: str, folder: str) -> Sequence[str]:
-        files = self._search.holding(word)
+        files = self._inside(self._search.holding(word), self._part_of(folder))
         if len(files) <= MOST_FILES:
             return files
         return [path for path in files if os.path.dirname(path) == folder][:MOST_FILES]
@@ -477,35 +572,36 @@ class Workspace:
 
     def saying(self, word: str, other: str) -> tuple[str, ...]:
         """The files whose text holds both words, by their paths, not read."""
-        return self._asked(Query(Kind.BOTH, (word, other)))
+        return self._asked(Query(Kind.BOTH, (word, other, self.part)))
 
-    def _with_both(self, word: str, other: str) -> list[str]:
-        second = set(self._search.holding(other))
-        return [path for path in self._search.holding(word) if path in second][:MOST_FILES]
+    def _with_both(self, word: str, other: str, part: str) -> Sequence[str]:
+        first, second = (self._inside(self._search.holding(each), part) for each in (word, other))
+        held = set(second)
+        return [path for path in first if path in held][:MOST_FILES]
 
     def says(self, word: str) -> bool:
         """Whether any file holds a word, by its bytes alone."""
-        return bool(self._asked(Query(Kind.BOTH, (word, word))))
+        return bool(self._asked(Query(Kind.BOTH, (word, word, self.part))))
 
     def changing(self, word: str, home: str) -> Iterator[Module]:
         """The modules that may write into a container which they know by this name, from a module called ``home``."""
-        return self._modules_of(self._asked(Query(Kind.CHANGING, (word, home))))
+        return self._modules_of(self._asked(Query(Kind.CHANGING, (word, home, self.part))))
 
-    def _changing(self, word: str, home: str) -> list[str]:
+    def _changing(self, word: str, home: str, part: str) -> Sequence[str]:
         change = re.compile(rb"\b" + re.escape(word.encode()) + rb"(?:\s|\\|#.*)*[.\[+*|&^-]")
         second = set(self._search.holding(home))
-        held = [path for path in self._search.holding(word) if path in second and change.search(self._text(path))]
-        return held[:MOST_FILES]
+        files = self._inside(self._search.holding(word), part)
+        return [path for path in files if path in second and change.search(self._text(path))][:MOST_FILES]
 
     def writers(self, name: str, owner: str) -> Iterator[Module]:
         """The modules that may write an attribute of something other than ``self``, ``MOST_FILES`` at most.
 
         An attribute that many files write is looked for only in those that mention the class of its owner.
         """
-        return self._modules_of(self._asked(Query(Kind.WRITERS, (name, owner))))
+        return self._modules_of(self._asked(Query(Kind.WRITERS, (name, owner, self.part))))
 
-    def _writing(self, name: str, owner: str) -> Sequence[str]:
-        paths = self._search.writing(name)
+    def _writing(self, name: str, owner: str, part: str) -> Sequence[str]:
+        paths = self._inside(self._search.writing(name), part)
         if len(paths) > FEW_FILES:
             knowing = set(self._search.holding(owner))
             paths = [path for path in paths if path in knowing]
@@ -649,14 +745,15 @@ class Workspace:
 
     def called(self, name: str) -> Iterator[Module]:
         """Every file of a name, wherever it lies, ``MOST_FILES`` at most."""
-        return self._modules_of(self._asked(Query(Kind.CALLED, (name, ""))))
+        return self._modules_of(self._asked(Query(Kind.CALLED, (name, "", self.part))))
 
-    def _called(self, name: str) -> list[str]:
-        return [path for path in self.files if os.path.basename(path) == f"{name}.py"][:MOST_FILES]
+    def _called(self, name: str, part: str) -> list[str]:
+        files = self._inside(self.files, part)
+        return [path for path in files if os.path.basename(path) == f"{name}.py"][:MOST_FILES]
 
     def matching(self, pattern: bytes, word: str = "") -> Iterator[bytes]:
         """The text of each file in which a pattern is found; a word that is found wherever it is saves a long look."""
-        for path in self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), word))):
+        for path in self._asked(Query(Kind.MATCHES, (pattern.decode("latin-1"), word, self.part))):
             self.journal.note(File(path))
             yield self._text(path)
 
@@ -691,7 +788,7 @@ def _leaf(plain: Plain, queries: Sequence[Query]) -> Leaf | Bundle | None:
 def _base(query: Query) -> Query:
     """What a sieve is put to; a query that is none, as it is."""
     kind = SIEVES.get(query.kind)
-    return query if kind is None else Query(kind, query.words[:2])
+    return query if kind is None else Query(kind, query.words[:-1])
 
 
 def _holds_all(text: bytes, words: Iterable[str]) -> bool:
