@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from trainlint.check import Request, check
-from trainlint.report import Tally
+from trainlint.report import Report, Tally
 
 PROGRAM = """
 import torch
@@ -95,3 +96,55 @@ def test_a_part_of_the_classes_is_not_taken_for_all_of_them(tmp_path: Path) -> N
 def test_a_class_whose_constructor_a_decorator_replaces_is_not_taken_at_its_word(tmp_path: Path) -> None:
     assert judged(tmp_path, option="ignore_index=STOP").safe == 1
     assert judged(tmp_path, option="ignore_index=STOP", mark="wider").safe == 0
+
+
+MODELS = """
+import torch.nn as nn
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scores = nn.Linear(4, 12)
+{methods}
+    def forward(self, x):
+        return self.scores(x)
+"""
+USES = """
+import torch.nn.functional as F
+
+from parts.models import Reader
+
+
+def loss(x, y):
+    return F.cross_entropy(Reader()(x), y, ignore_index=12)
+"""
+
+
+def reasons(report: Report) -> set[str]:
+    return {each.why.reason for each in report.unjudged if each.question.startswith("does the loss skip")}
+
+
+def written(folder: Path, texts: dict[str, str]) -> Report:
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return check(Request((str(folder),), str(folder), isolated=True))
+
+
+def test_a_doubt_that_arises_in_another_file_names_that_file(tmp_path: Path) -> None:
+    opened = "\n    def put(self, key, value):\n        setattr(self, key, value)\n"
+    texts = {"parts/models.py": MODELS.format(methods=opened), "parts/uses.py": USES}
+    assert reasons(written(tmp_path, texts)) == {"the logits: setattr in parts/models.py:11 may write over it"}
+    changing = "def change(kind):\n    reader = Reader()\n    kind(reader).scores = reader.scores = None\n"
+    texts = {"parts/models.py": MODELS.format(methods=""), "parts/uses.py": USES}
+    other = {"other.py": f"from parts.models import Reader\n\n\n{changing}"}
+    assert reasons(written(tmp_path, texts | other)) == {"the logits: Reader.scores is also written in other.py:6"}
+
+
+def test_a_doubt_that_arises_in_a_notebook_names_the_cell(tmp_path: Path) -> None:
+    models = MODELS.format(methods="")
+    cell = "\nfrom parts.models import Reader\n\nReader().scores = None"
+    sheet = json.dumps({"cells": [{"cell_type": "code", "source": each} for each in ("1 + 1", cell)]})
+    report = written(tmp_path, {"parts/models.py": models, "parts/uses.py": USES, "sheet.ipynb": sheet})
+    assert reasons(report) == {"the logits: Reader.scores is also written in sheet.ipynb:cell 2:4"}

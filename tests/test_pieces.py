@@ -185,6 +185,41 @@ def test_one_more_write_in_a_file_that_writes_is_judged_as_afresh(
     assert report == editor.fresh()
 
 
+DOUBTED = b"""\
+import torch.nn as nn
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scores = nn.Linear(64, 1025)
+
+    def forward(self, tokens):
+        return self.scores(tokens)
+
+    def put(self, key, value):
+        setattr(self, key, value)
+"""
+DOUBTING = b"""\
+import torch.nn.functional as F
+
+from heads import Head
+
+
+def loss(tokens, targets):
+    return F.cross_entropy(Head()(tokens), targets, ignore_index=1024)
+"""
+
+
+def test_a_doubt_names_the_row_where_it_stands_now(tmp_path: Path) -> None:
+    editor = Editor(tmp_path, {"heads.py": DOUBTED, "train.py": DOUBTING})
+    assert "setattr in heads.py:13 may" in told(editor.session.report(), tmp_path)
+    editor.step(lambda *_: DOUBTED.replace(b"\n\nclass", b"\n# a head\n\n\nclass"), 0, b"", "heads.py")
+    report = told(editor.session.report(), tmp_path)
+    assert "setattr in heads.py:15 may" in report
+    assert report == editor.fresh()
+
+
 def test_a_mistake_in_the_file_and_its_mending_are_judged_as_afresh(tmp_path: Path) -> None:
     editor = Editor(tmp_path, {"train.py": TRAIN})
     first = told(editor.session.report(), tmp_path)

@@ -28,7 +28,7 @@ def doubted(world: World, built: Built, name: str, value: Thing) -> Thing:
         if table is not None and settings.has(world, table, name):
             value = builtin.entry(world, table, Constant(name))
         elif table is None and not isinstance(value, Integer | Constant):
-            return Unknown(f"setattr in {module.line(statement)} may write over it")
+            return Unknown(f"setattr in {module.located(statement, world.workspace.root)} may write over it")
         elif table is None:
             value = assumed_by(value, module.step(statement))
     return value

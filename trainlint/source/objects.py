@@ -685,14 +685,14 @@ def _variable(built: Built) -> str | None:
 
 
 def written_outside(world: World, built: Built, name: str) -> str | None:
-    """The line that writes the attribute where order is not followed: in another function, in a loop."""
+    """Where the attribute is written without its order being followed: in another function, in a loop."""
     assert isinstance(built.what, Class), "an object of the project"
     classes = tuple(each for each in lineage(world, built.what) if isinstance(each, Class))
     own = f"{_variable(built)}.{name}"
     for module, statement in from_outside(world, classes, name):
         same = module is built.frame.module and module.scope(statement) is module.scope(built.node)
         if not (same and own in bound(statement)) or _is_used_before(world, built, name):
-            return module.line(statement)
+            return module.located(statement, world.workspace.root)
     return None
 
 

@@ -196,8 +196,8 @@ def frame_of(workspace: Workspace, path: str) -> Frame:
     raw = workspace.data(path)
     text = raw.decode(errors="replace") if isinstance(raw, bytes) else ""
     rows = tuple(text.splitlines()) or ("",)
-    name = os.path.basename(path)
-    module = summarize(name, name, path, ast.Module([], []), rows)
+    name = os.path.relpath(path, workspace.root).replace(os.sep, "/")
+    module = summarize(name, os.path.basename(path), path, ast.Module([], []), rows)
     return Frame(module, number=workspace.number("data", path))
 
 
@@ -219,7 +219,7 @@ def thing(datum: Datum, reading: Reading, name: str) -> Thing:
             elements = tuple(_thunk(each, reading, f"{name}.{place}") for place, each in enumerate(items))
             return Items(elements, node, reading.frame, name, mutable=True)
         case Foreign(kind=kind):
-            return Unknown(f"{kind} in line {datum.place.row} of {reading.frame.module.name} is made when it is read")
+            return Unknown(f"{kind} in {reading.frame.module.name}:{datum.place.row} is made when it is read")
     raise AssertionError("a datum is one of these")
 
 
@@ -270,7 +270,7 @@ def _writers(world: World, name: str) -> Iterator[str]:
     for module in world.workspace.writers(name, ""):
         for target, statement in attribute_writes(module).get(name, ()):
             if not is_receiver(module, target, statement) and _may_be_settings(world, module, target):
-                yield f"{module.line(statement)} of {os.path.basename(module.path)}"
+                yield module.located(statement, world.workspace.root)
 
 
 def _may_be_settings(world: World, module: Module, target: ast.expr) -> bool:

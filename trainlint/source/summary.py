@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os.path
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
@@ -349,11 +350,12 @@ class Module:
         span = self.span(node)
         return replace(span, row=span.end_row, column=span.end_column - len(node.attr))
 
-    def line(self, node: ast.expr | ast.stmt) -> str:
-        """Where a node starts, in words."""
+    def located(self, node: ast.expr | ast.stmt, root: str) -> str:
+        """Where a node starts, as one finds it from a folder: ``models/heads.py:12``, ``train.ipynb:cell 5:3``."""
         self.pieces.note(ROWS)
         cell, row = self.place(node.lineno)
-        return f"line {row} of cell {cell}" if cell else f"line {row}"
+        name = os.path.relpath(self.path, root).replace(os.sep, "/")
+        return f"{name}:cell {cell}:{row}" if cell else f"{name}:{row}"
 
     @property
     def text(self) -> str:
