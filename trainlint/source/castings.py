@@ -22,19 +22,14 @@ DEEPEST = 4
 
 
 def says(world: World, module: Module, node: ast.AST, depth: int = DEEPEST) -> bool:
-    """Whether anything inside a node may cast a model, or makes one that is loaded."""
-    key = ("casts", node)
+    """Whether anything inside a node may cast a model, or makes one that is loaded, so many calls deep."""
+    key = ("casts", node, depth)
     known = module.kept.get(key)
-    if isinstance(known, bool):
-        return known
-    module.kept[key] = False
-    calls = [each for each in nodes_of(node) if isinstance(each, ast.Call)]
-    found = any(_speaks(each.func) for each in calls) or any(_enters(world, module, each, depth) for each in calls)
-    if found or depth == DEEPEST:
-        module.kept[key] = found
-    else:
-        del module.kept[key]
-    return found
+    if not isinstance(known, bool):
+        calls = [each for each in nodes_of(node) if isinstance(each, ast.Call)]
+        known = any(_speaks(each.func) for each in calls) or any(_enters(world, module, each, depth) for each in calls)
+        module.kept[key] = known
+    return known
 
 
 def _speaks(node: ast.expr) -> bool:
