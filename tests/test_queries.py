@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
@@ -68,12 +68,17 @@ ASKED = (
 )
 
 
+LEAVING = {"/project/pkg/__init__.py": b"", "/project/d.py": b"import pkg, head.tail\n"}
+"""A package that another version is without: who asks from its folder asks another part of the tree then."""
+
+
 def project(texts: Mapping[str, bytes]) -> Workspace:
     return Workspace("/project", sorted(texts), (), {}, lambda path: texts.get(path, Fault(MISSING)))
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PROJECTS, min_size=2, max_size=4), st.booleans())
+@example([LEAVING, {"/project/d.py": b"import head\n"}], False)
 def test_what_is_remembered_is_what_would_be_found_now(versions: list[dict[str, bytes]], forgets: bool) -> None:
     with MonkeyPatch.context() as patch:
         patch.setattr(queries, "MOST_FILES", 2)

@@ -292,13 +292,14 @@ class Workspace:
         parts, whatever the answer, and those to the part of a file that have another one.
         """
         now = self._all_parts() if before else {}
-        gone = {path for path in before.keys() & now.keys() if before[path] != now[path]}
-        turned = {part for path in gone for part in (before[path], now[path])}
-        for query in list(self._answered) if turned else ():
+        # What comes or goes alone is told by its words; who asks from a folder that does asks another part.
+        gone = {path for path in {*before, *now} if before.get(path, path) != now.get(path, path)}
+        turned = {part for path in gone if path in before and path in now for part in (before[path], now[path])}
+        for query in list(self._answered) if gone else ():
             if query.kind in OF_A_PART and query.words[2] in turned:
                 self._answered[query] = tuple(self._found_for(query))
                 yield query
-            elif query.kind is Kind.MENTIONS and self._is_answered_anew(query):
+            elif query.kind is Kind.MENTIONS and (turned or query.words[1] in gone) and self._is_answered_anew(query):
                 yield query
 
     @property
