@@ -223,6 +223,8 @@ def _again(place: Place, corpus: str, cases: Sequence[str]) -> Iterator[Job]:
             subprocess.run(command, capture_output=True, check=False, env=environment())
 
         def changed(round: int, command: tuple[str, ...] = command, case: str = "") -> None:
+            # Each time the same place is edited: what was written there for another round is gone.
+            shutil.copyfile(place.tree(corpus) / edited.relative_to(tree), edited)
             warmed(round, command)
             edit(edited, case)
 
