@@ -91,23 +91,25 @@ FOLDERS = {
 }
 
 
+def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A run of the command line in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "trainlint", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("words", [["."], ["a.py"], ["a.py", "missing.py"], ["check", "a.py", "-q"], []])
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_early_end_says_what_the_whole_way_says(tmp_path: Path, folder: str, words: list[str]) -> None:
     for name, text in FOLDERS[folder].items():
         (tmp_path / name).write_text(text)
-    early, whole = (
-        subprocess.run(
-            [sys.executable, "-m", "trainlint", *words, *more],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        for more in ([], ["--color", "auto"])
-    )
+    early, whole = (ran(tmp_path, *words, *more) for more in ([], ["--color", "auto"]))
     assert (early.returncode, early.stdout, early.stderr) == (whole.returncode, whole.stdout, whole.stderr)
 
 
@@ -126,6 +128,7 @@ OTHER_KINDS = {f"trainlint.source.linkers.{name}" for name in ("copies.kept", "l
 
 
 JUDGING = {"trainlint.source.link", "trainlint.source.evaluate", "trainlint.source.world"}
+"""What evaluates code, where there is something to judge."""
 
 
 def test_an_edited_file_without_a_site_is_read_and_nothing_that_judges_is_loaded(tmp_path: Path) -> None:
@@ -140,15 +143,7 @@ def test_an_edited_file_without_a_site_is_read_and_nothing_that_judges_is_loaded
     (folder / "setup.py").write_text("from setuptools import setup\n\nsetup(name='x')\n")
     assert not imported(folder, "setup.py", *more) & JUDGING
     (folder / "setup.py").write_text("from setuptools import setup\n\nsetup(name=\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "trainlint", "setup.py", *more],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    run = ran(folder, "setup.py", *more)
     assert run.stdout.startswith("setup.py:3:6: error TL902"), run.stdout
 
 

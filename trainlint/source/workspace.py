@@ -129,10 +129,9 @@ class Workspace:
         self._layouts: dict[str, Layout] = {}
         self._search = Search(files, self._text)
         self.journal = Journal() if journal is None else journal
-        is_fleeting = isinstance(self.journal, Fleeting)
-        self._reader = None if is_fleeting else Reader(self.journal)
+        self._reader = None if isinstance(self.journal, Fleeting) else Reader(self.journal)
         self.asked_for = AskedFor(self.journal)
-        self.answers: dict[tuple[object, ...], object] = {} if is_fleeting else Answers(self.journal)
+        self.answers = self._answers_of("")
         self.recall = Recall()
         self.part = ""
         self._parts: dict[str, str] | None = None
@@ -147,9 +146,12 @@ class Workspace:
         part = self._part_of(path)
         if part not in self._seen_from:
             view = self._seen_from[part] = copy(self)
-            view.part, view._seen_from = part, {}
-            view.answers = {} if isinstance(self.journal, Fleeting) else Answers(self.journal, part)
+            view.part, view.answers, view._seen_from = part, self._answers_of(part), {}
         return self._seen_from[part]
+
+    def _answers_of(self, part: str) -> dict[tuple[object, ...], object]:
+        """Where answers of a part are remembered, each with what it rests on where that is noted."""
+        return {} if self._reader is None else Answers(self.journal, part)
 
     def turned_to(self, path: str) -> Workspace:
         """The same project, for a file of it to be judged: what was read of other parts is let go of, if it is much."""
