@@ -251,5 +251,14 @@ def test_plain_expressions_are_not_given_up(tmp_path: Path) -> None:
         "-less",
         "7 if yes else 3",
         "~less",
+        "int(seven / 7)",
+        "int(pair[0] / 2) + len(words)",
+        "6 / 2 == three and 4",
     ]
     assert worth(plain, tmp_path) == [truth(each) for each in plain]
+
+
+def test_a_quotient_is_a_float_however_it_comes_out(tmp_path: Path) -> None:
+    refused = ["len([three] * (0 / 1))", "len('ab' * (pair[0] / 2))", "len(range(6 / 2))", "1 << (4 / 2)", "~(6 / 3)"]
+    assert [truth(each) for each in refused] == [None] * len(refused)
+    assert worth(refused, tmp_path) == [None] * len(refused)

@@ -21,7 +21,7 @@ EXACT: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.BitXor: operator.xor,
     ast.RShift: operator.rshift,
 }
-COMPARE: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+COMPARE: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -38,6 +38,8 @@ def integer(thing: Thing, values: Mapping[str, int]) -> Integer | Unknown:
             return thing
         case Constant(value=bool(value)):
             return Integer(int(value), evidence=thing.evidence, assumed=thing.assumed)
+        case Constant(value=float(value)):
+            return Unknown(f"{value!r} is not a whole number")
         case Constant(value=value):
             return Unknown(f"{value!r} is not a number")
         case Opaque():
@@ -94,9 +96,6 @@ def _exact(op: ast.operator, left: int, right: int) -> int | Unknown:
             return too_large if _bits(left) * right > MOST_BITS else left**right
         case ast.LShift():
             return too_large if right < 0 or _bits(left) + right > MOST_BITS else left << right
-        case ast.Div():
-            exact = right and left % right == 0
-            return left // right if exact else Unknown(f"{left} / {right} is not a whole number")
     if type(op) not in EXACT:
         return Unknown("the operation is not followed")
     if (isinstance(op, ast.FloorDiv | ast.Mod) and not right) or (isinstance(op, ast.RShift) and right < 0):

@@ -357,13 +357,13 @@ def joined(world: World, node: ast.BinOp, left: Thing, right: Thing) -> Thing | 
 
 
 def _leaves_the_integers(op: ast.operator, left: Integer, right: Integer) -> bool:
-    """``1 / 320`` and ``10**-3``: exact numbers that make a fraction."""
+    """``1 / 320``, ``10**-3`` and ``6 / 2``, which is 3.0 and no length: exact numbers that make a float."""
     first, second = left.number, right.number
     if first is None or second is None:
         return False
     if isinstance(op, ast.Pow):
         return bool(first) and -MOST_POWERS <= second < 0
-    return isinstance(op, ast.Div) and second != 0 and first % second != 0
+    return isinstance(op, ast.Div)
 
 
 def _times(text: str, times: int, thing: Thing) -> Thing:
@@ -425,7 +425,7 @@ def _is_test(node: ast.expr) -> bool:
 
 
 def _floats(op: ast.operator, left: Thing, right: Thing) -> Thing:
-    first, second = _float(left), _float(right)
+    first, second = number(left), number(right)
     if first is None or second is None:
         return Unknown("the operation is not followed")
     steps, assumed = (*evidence(left), *evidence(right)), (*_assumed(left), *_assumed(right))
@@ -449,15 +449,11 @@ def _assumed(thing: Thing) -> tuple[Step, ...]:
 
 def number(thing: Thing) -> float | None:
     """An exact number, whole or not."""
-    return _float(thing)
-
-
-def _float(thing: Thing) -> float | None:
     match thing:
         case Constant(value=float(value)):
             return value
-        case Integer(terms=(), constant=number) if number.bit_length() < 512:
-            return float(number)
+        case Integer(terms=(), constant=whole) if whole.bit_length() < 512:
+            return whole
     return None
 
 
@@ -474,7 +470,13 @@ def compared(world: World, op: ast.cmpop, left: Thing, right: Thing) -> bool | N
         case (Integer(assumed=()), Integer(assumed=())):
             assert isinstance(left, Integer) and isinstance(right, Integer)
             return arithmetic.compared(op, left, right)
-    return None
+    return None if _assumed(left) or _assumed(right) else _compared_numbers(op, number(left), number(right))
+
+
+def _compared_numbers(op: ast.cmpop, first: float | None, second: float | None) -> bool | None:
+    if first is None or second is None or type(op) not in arithmetic.COMPARE:
+        return None
+    return arithmetic.COMPARE[type(op)](first, second)
 
 
 def _is_none(thing: Thing) -> bool | None:

@@ -621,11 +621,11 @@ class Evaluator(World):
         return self.evaluate(node.values[-1], frame)
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Thing:
-        unsure = Unknown("the comparison is open")
         sides = [self.evaluate(each, frame) for each in (node.left, *node.comparators)]
         compared = zip(node.ops, sides[:-1], sides[1:], strict=True)
-        answers = [builtin.compared(self, op, left, right) for op, left, right in compared]
-        return Constant(False) if False in answers else unsure if None in answers else Constant(True)
+        answers = (builtin.compared(self, op, left, right) for op, left, right in compared)
+        answer = next((each for each in answers if each is not True), True)
+        return Unknown("the comparison is open") if answer is None else Constant(answer)
 
     def _items(self, node: ast.expr, parts: list[ast.expr], frame: Frame) -> Items:
         elements: list[Thunk] = []
