@@ -17,14 +17,14 @@ class Late:
     """What a compiled regular expression is, once it is asked for something."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
-        self.pattern, self._flags = text, flags
+        self.pattern, self.flags = text, flags
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(name)
         import re
 
-        compiled = re.compile(self.pattern, self._flags)
+        compiled = re.compile(self.pattern, self.flags)
         self.__dict__.update((method, getattr(compiled, method)) for method in METHODS)
         return getattr(compiled, name)
 
