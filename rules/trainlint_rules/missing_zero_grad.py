@@ -37,7 +37,8 @@ Good:
             F.cross_entropy(model(x), y).backward()
             optimizer.step()
 
-Severity. An error: the loop, the functions that it calls and those that call it are seen, and none of them clears.
+Severity. An error: the loop, the functions that it calls and those that call it are seen, and none of them clears. A
+call of ``zero_grad`` in front of the loop is none in it, be it once or in each turn of a loop over epochs.
 
 Silent where any of them does, for this optimizer or another one, by ``zero_grad``, by ``grad = None`` or by hand; where
 each turn of the loop makes an optimizer of its own; for engines and optimizers of other libraries and of the project,
@@ -54,11 +55,13 @@ def missing_zero_grad(gradients: UnclearedGradients) -> Iterator[Finding]:
     """Flag a loop whose gradients are added to those of all turns before."""
     if gradients.why is not None:
         return
+    seldom = (gradients.cleared,) if gradients.cleared is not None else ()
+    since = "since they were cleared" if seldom else "so far"
     yield Finding(
         gradients.argument,
         f"nothing in this loop clears the gradients that {gradients.optimizer} steps along",
-        "each step moves along the sum of the gradients of all batches so far",
-        (gradients.loop, gradients.stepped),
+        f"each step moves along the sum of the gradients of all batches {since}",
+        (gradients.loop, gradients.stepped, *seldom),
         f"call {gradients.optimizer}.zero_grad() in the loop",
         call=gradients.call,
     )

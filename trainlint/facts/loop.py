@@ -70,12 +70,14 @@ class UnclearedGradients(Fact):
     """A loop that goes backward and steps, and in which nothing clears the gradients.
 
     ``optimizer`` is how the code calls what steps, ``stepped`` the line where it does, ``loop`` that of the loop.
-    ``why`` is unknown where something that is not seen may clear them.
+    ``cleared`` is a line that clears them in a loop around that one, ``why`` is unknown where something that is not
+    seen may clear them.
     """
 
     optimizer: str
     stepped: Step
     loop: Step
+    cleared: Step | None = None
     why: Unknown | None = None
 
     def unjudged(self) -> Iterator[Unjudged]:

@@ -3,7 +3,7 @@
 from trainlint.source.linkers.linker import Linker, at
 
 BACKWARD = frozenset({"backward"})
-CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"})
+CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clamp_", "clip_"})
 
 LINKERS = (
     Linker("judging in which mode a model learns", *at("loop.modes"), words=BACKWARD),

@@ -1,4 +1,4 @@
-"""Loops that go backward and step, and in which nothing clears the gradients."""
+"""Loops that go backward and step, and in which nothing clears the gradients, or only a loop around them does."""
 
 from __future__ import annotations
 
@@ -41,20 +41,22 @@ def _judged(world: World, site: Site, every: Sequence[Held], back: Held) -> Iter
     if not back.loops:
         return
     around = [each for each in every if each.loops[:1] == back.loops[:1]]
-    if any(each.event.deed is Deed.CLEAR for each in around):
-        return
     found = _stepping(around, back)
-    if found is None:
+    if found is None or _runs_once(found[1]):
         return
     step, loop = found
-    if _runs_once(loop):
-        return
+    cleared = next((each for each in around if each.event.deed is Deed.CLEAR), None)
+    if cleared is not None:
+        around = [each for each in around if loop in each.holders]
+        if any(each.event.deed is Deed.CLEAR for each in around) or not _steps_each_turn(around, step, loop):
+            return
     if any(each.event.deed is Deed.MAKE and _is_fresh(each.event, step.event) for each in around):
         return
     span = site.span
     yield UnclearedGradients(
         span, span, None, (), (), optimizer=_spelled(step.event), stepped=step.event.module.step(step.event.node),
         loop=loop.module.step(loop.node), why=_why(world, around, step),
+        cleared=cleared.event.module.step(cleared.event.node) if cleared is not None else None,
     )  # fmt: skip
 
 
@@ -76,6 +78,21 @@ def _runs_once(loop: Turns) -> bool:
         case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=1)])):
             return True
     return False
+
+
+def _steps_each_turn(around: Sequence[Held], step: Held, loop: Turns) -> bool:
+    """Whether one and the same optimizer steps in every turn of a loop."""
+    if not isinstance(loop.node, ast.For) or not step.event.subject:
+        return False
+    inside_it = list(ast.walk(loop.node))
+    bound_there = {each.id for each in inside_it if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    if any(isinstance(each, ast.Continue) for each in inside_it) or step.event.subject.partition(".")[0] in bound_there:
+        return False
+    steps = [each for each in around if each.event.deed is Deed.STEP]
+    forks = [each[0] for each in step.holders[step.holders.index(loop) :] if isinstance(each, tuple)]
+    return all(
+        any((fork, place) in each.holders for each in steps) for fork in forks for place in range(len(fork.arms))
+    )
 
 
 def _is_fresh(made: Event, step: Event) -> bool:

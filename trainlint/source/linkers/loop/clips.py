@@ -10,13 +10,16 @@ from trainlint.facts import ScaledClip
 from trainlint.regex import regex
 from trainlint.source.binding import argument
 from trainlint.source.linkers.site import Site, call_of
-from trainlint.source.order import Deed, Fork, Held, held, roots
+from trainlint.source.order import Deed, Fork, Held, Turns, held, roots
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import Built, Constant, External, Thunk
 from trainlint.source.training import inside
 from trainlint.source.world import World, quietly
 
 CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"})
+CLAMPS = frozenset({"clamp_", "clip_"})
+"""Methods that clip one gradient in place: ``p.grad.clamp_(-1, 1)``."""
+
 PARAMETERS = ("device", "init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
 PARAMETERS_OF_CUDA = PARAMETERS[1:]
 LIMITS = frozenset({"max_norm", "clip_value"})
@@ -26,13 +29,29 @@ ASKS = frozenset({"get_scale", "_scale", "cur_scale"})
 
 
 def sites(world: World, module: Module) -> Iterator[Site]:
-    """The calls of PyTorch's functions that clip gradients."""
+    """The calls of PyTorch's functions that clip gradients, and of a gradient's own methods."""
+    for word in CLAMPS & module.loads.keys() if "grad" in module.loads else ():
+        for node in module.loads[word]:
+            call = call_of(module, node)
+            if call is not None and _clamped(call) is not None:
+                yield Site(call, module)
     for word in CLIPS & module.loads.keys():
         for node in module.loads[word]:
             call = call_of(module, node)
             is_foreign = isinstance(node, ast.Attribute) and last(node.value) != "utils"
             if call is not None and not is_foreign and not _only_measures(call):
                 yield Site(call, module)
+
+
+def _clamped(call: ast.Call) -> str | None:
+    """The first word of what owns a gradient that a call clips in place: ``p`` of ``p.grad.data.clamp_(-1, 1)``."""
+    match call.func:
+        case (
+            ast.Attribute(value=ast.Attribute(value=owner, attr="grad"), attr=word)
+            | ast.Attribute(value=ast.Attribute(value=ast.Attribute(value=owner, attr="grad"), attr="data"), attr=word)
+        ) if word in CLAMPS and (call.args or call.keywords):
+            return (dotted(owner) or "").partition(".")[0]
+    return None
 
 
 def _only_measures(call: ast.Call) -> bool:
@@ -53,7 +72,7 @@ def facts(world: World, site: Site) -> Iterator[ScaledClip]:
 
 
 def _judged(world: World, site: Site, every: Sequence[Held], place: int) -> Iterator[ScaledClip]:
-    clip = every[place]
+    clip = _for_all_parameters(every[place], site.call)
     before = [each for each in every[:place] if _may_meet(each, clip)]
     behind = [each for each in every[place + 1 :] if _may_meet(each, clip)]
     back = next((each for each in reversed(before) if each.event.deed is Deed.BACKWARD and _is_scaled(each)), None)
@@ -71,6 +90,17 @@ def _judged(world: World, site: Site, every: Sequence[Held], place: int) -> Iter
         span, span, None, (), (), clips=last(site.call.func), scaled=back.event.module.step(back.event.node),
         stepped=step.event.module.step(step.event.node), assumed=off.assumed if off is not None else (),
     )  # fmt: skip
+
+
+def _for_all_parameters(clip: Held, call: ast.Call) -> Held:
+    """A clipping of one gradient where the loop stands that does it for each parameter."""
+    owner = _clamped(call)
+    for place, holder in enumerate(clip.holders):
+        if isinstance(holder, Turns) and isinstance(holder.node, ast.For):
+            names = (each.id for each in ast.walk(holder.node.target) if isinstance(each, ast.Name))
+            if owner in names:
+                return Held(clip.event, clip.holders[:place])
+    return clip
 
 
 def _may_meet(one: Held, other: Held) -> bool:
