@@ -7,6 +7,7 @@ from enum import Enum
 
 from trainlint.facts.fact import Fact, Unjudged
 from trainlint.record import record
+from trainlint.span import Span
 from trainlint.value import Real, Step, Unknown
 
 
@@ -41,6 +42,22 @@ class AttentionDropout(Fact):
     rate: Real | Unknown
     module: str
     attention: Step
+
+
+@record
+class FunctionalDropout(Fact):
+    """What a module drops whatever its mode: a function that is not told the mode, or a layer that a call makes anew.
+
+    ``function`` is how the code calls it, ``is_layer`` whether it is such a layer. ``given`` is the rate as the code
+    spells it, ``rate`` its value; ``module`` is the name of the module in its own method, ``last`` the last argument.
+    """
+
+    function: str
+    is_layer: bool
+    given: str
+    rate: Real | Unknown
+    module: str
+    last: Span
 
 
 class Repetition(Enum):

@@ -53,6 +53,30 @@ discards = Kind("a result that nothing takes", (b"torch",), confirms=_discards)
 drops = Kind("the dropout of fused attention", frozenset((b"scaled_dot_product_attention",)), (b"drop",))
 """Fused attention may be told to drop something."""
 
+DROPOUTS = tuple(regex(rb"%b(?<!self\.%b)(?:1d|2d|3d)?\(" % (word, word)) for word in (b"dropout", b"Dropout"))
+"""Where a function that drops is called, or a layer that does is made; ``self.dropout`` is a layer that was."""
+
+APPLIED = regex(rb"[ \t\r\n)]*\(")
+
+
+def _drops_always(words: Words) -> bool:
+    function, layer = DROPOUTS
+    data = words.data
+    for found in function.finditer(data):
+        end = closing(data, found.end())
+        if end is None or b"train" not in data[found.end() : end]:
+            return True
+    ends = (closing(data, found.end()) for found in layer.finditer(data))
+    return any(end is None or APPLIED.match(data, end) for end in ends)
+
+
+FUNCTIONS = frozenset(
+    (b"dropout", b"alpha_dropout", b"feature_alpha_dropout", b"dropout1d", b"dropout2d", b"dropout3d")
+)
+LAYERS = frozenset((b"Dropout", b"AlphaDropout", b"FeatureAlphaDropout", b"Dropout1d", b"Dropout2d", b"Dropout3d"))
+drops_always = Kind("a dropout that no mode switches off", FUNCTIONS | LAYERS, (b"Module",), confirms=_drops_always)
+"""Something may be dropped by a function that is not told the mode of the model."""
+
 SAMPLER = b"DistributedSampler"
 PARALLEL = (b"DistributedDataParallel", b"DDP")
 SAMPLED = Kind("a sampler of distributed training", frozenset((SAMPLER,)))
@@ -83,5 +107,5 @@ ADAPTERS = frozenset((b"LoraConfig", b"LoHaConfig", b"LoKrConfig", b"AdaLoraConf
 adapts = Kind("an adapter over new tokens", frozenset((b"resize_token_embeddings",)), ADAPTERS)
 """An adapter may be put on a model that makes room for new tokens."""
 
-KINDS = (discards, drops, freezes, SAMPLED, SHARED, adapts)
+KINDS = (discards, drops, drops_always, freezes, SAMPLED, SHARED, adapts)
 """The kinds of sites, the likeliest first."""

@@ -94,7 +94,7 @@ def _judged(world: World, site: Site, every: Sequence[Held], place: int) -> Iter
 
 def _for_all_parameters(clip: Held, call: ast.Call) -> Held:
     """A clipping of one gradient where the loop stands that does it for each parameter."""
-    owner = _clamped(call)
+    owner = _clamped(call) or ""
     for place, holder in enumerate(clip.holders):
         if isinstance(holder, Turns) and isinstance(holder.node, ast.For):
             names = (each.id for each in ast.walk(holder.node.target) if isinstance(each, ast.Name))
