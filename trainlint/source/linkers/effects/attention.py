@@ -12,7 +12,7 @@ from trainlint.facts import AttentionDropout
 from trainlint.knowledge.torch import F
 from trainlint.source.linkers.effects.projects import trains
 from trainlint.source.linkers.effects.rates import DEEPEST, Rate, applied, receiver_of, ungated
-from trainlint.source.linkers.site import Site, call_of, named, standing
+from trainlint.source.linkers.site import Site, standing, uses
 from trainlint.source.sift.effects import drops
 from trainlint.source.summary import Module
 from trainlint.source.things import External
@@ -27,10 +27,7 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls of fused attention that are told to drop something, in a project that trains."""
     if not drops(module.data) or not trains(world):
         return
-    for node, _ in named(module, {ATTENTION}):
-        call = call_of(module, node)
-        if call is not None and _told(call) is not None:
-            yield Site(call, module)
+    yield from (site for site in uses(world, module, {ATTENTION}) if _told(site.call) is not None)
 
 
 def _told(call: ast.Call) -> ast.expr | None:

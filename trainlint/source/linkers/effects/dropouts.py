@@ -47,7 +47,7 @@ class _Call:
 
     rate: ast.expr | None
     function: str
-    last: ast.expr | ast.keyword
+    last: ast.expr
     is_layer: bool
 
 
@@ -74,7 +74,7 @@ def _read(call: ast.Call) -> _Call | None:
     if not before <= len(told.args) <= MODE or dotted(told.func) in (None, f"self.{last(told.func)}"):
         return None
     rate = told.args[before] if len(told.args) > before else names.get("p")
-    parts: list[ast.expr | ast.keyword] = [told, *told.args, *told.keywords]
+    parts = [told, *told.args, *(each.value for each in told.keywords)]
     return _Call(rate, ast.unparse(told.func), parts[-1], is_layer)
 
 
