@@ -20,8 +20,9 @@ from trainlint.source.world import World
 from trainlint.source.writes import attribute_writes
 
 CONFIGS = frozenset(word.decode() for word in ADAPTERS)
-NAMING = frozenset({"modules_to_save", "trainable_token_indices"})
-"""Arguments by which an adapter trains embeddings beside itself."""
+NAMED = ("target_modules", "modules_to_save")
+INDICES = "trainable_token_indices"
+"""Arguments by which an adapter trains what they name, and rows of the embeddings."""
 
 ADDS = frozenset({"add_tokens", "add_special_tokens"})
 RESIZES = "resize_token_embeddings"
@@ -44,11 +45,11 @@ def sites(world: World, module: Module) -> Iterator[Site]:
     """The calls that describe an adapter in a file that makes room for new tokens."""
     if not adapts(module.data) or RESIZES not in module.loads or ADDS.isdisjoint(module.loads):
         return
-    if NAMING & (attribute_writes(module).keys() | module.loads.keys()):
+    if any(name in attribute_writes(module) for name in (*NAMED, INDICES)):
         return
     for node, _ in named(module, CONFIGS):
         call = call_of(module, node)
-        if call is not None and NAMING.isdisjoint(_given(call)) and None not in _given(call):
+        if call is not None and None not in _given(call):
             yield Site(call, module)
 
 
@@ -61,7 +62,10 @@ def facts(world: World, site: Site) -> Iterator[NewTokens]:
     frame, module, call = standing(world, site), site.module, site.call
     if _is_thawed(module) or not isinstance(world.evaluate(call.func, frame), External):
         return
-    if _names_embeddings(world, _given(call).get("target_modules"), frame):
+    given = _given(call)
+    if any(_names_embeddings(world, given.get(name), frame) for name in NAMED):
+        return
+    if _is_given(world, given.get(INDICES), frame):
         return
     model = _model(module, call)
     resized = next((each for each in _calls(module, RESIZES) if model and _receiver(each) == model), None)
@@ -89,13 +93,21 @@ def _names_embeddings(world: World, given: ast.expr | None, frame: Frame) -> boo
         return False
     thing = world.evaluate(given, frame)
     match thing:
-        case Constant(value=None):
+        case Constant(value=None, assumed=()):
             return False
         case Constant(value=str(text)):
             return EMBEDS.search(text) is not None
         case Items(whole=True, elements=elements):
             texts = [world.force(each) for each in elements]
             return any(not isinstance(text, Constant) or EMBEDS.search(str(text.value)) is not None for text in texts)
+    return True
+
+
+def _is_given(world: World, given: ast.expr | None, frame: Frame) -> bool:
+    """Whether an argument is more than a None, or may be for all that is known."""
+    match world.evaluate(given, frame) if given is not None else Constant(None):
+        case Constant(value=None, assumed=()):
+            return False
     return True
 
 
