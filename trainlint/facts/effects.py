@@ -60,6 +60,19 @@ class FunctionalDropout(Fact):
     last: Span
 
 
+@record
+class ModeAsRate(Fact):
+    """A dropout that is given the mode of the model for its rate: in training that is 1, and everything is dropped.
+
+    ``function`` is how the code calls it, ``given`` the mode as the code spells it, ``is_named`` whether it is passed
+    as ``p=``.
+    """
+
+    function: str
+    given: str
+    is_named: bool
+
+
 class Repetition(Enum):
     """What the processes of a distributed training see again and again."""
 

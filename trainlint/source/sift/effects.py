@@ -59,12 +59,22 @@ DROPOUTS = tuple(regex(rb"%b(?<!self\.%b)(?:1d|2d|3d)?\(" % (word, word)) for wo
 APPLIED = regex(rb"[ \t\r\n)]*\(")
 
 
+SWITCH = regex(rb"training[ \t]*=")
+LAST = regex(rb"train(?:ing)?[\s,]*\)\Z")
+"""The mode by place, which may be that of the rate."""
+
+
+def _tells_the_mode(given: bytes) -> bool:
+    """Whether arguments hand on the mode, and not in the place of the rate."""
+    return SWITCH.search(given) is not None or (b"train" in given and LAST.search(given) is None)
+
+
 def _drops_always(words: Words) -> bool:
     function, layer = DROPOUTS
     data = words.data
     for found in function.finditer(data):
         end = closing(data, found.end())
-        if end is None or b"train" not in data[found.end() : end]:
+        if end is None or not _tells_the_mode(data[found.end() : end]):
             return True
     ends = (closing(data, found.end()) for found in layer.finditer(data))
     return any(end is None or APPLIED.match(data, end) for end in ends)

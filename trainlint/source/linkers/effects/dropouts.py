@@ -1,6 +1,7 @@
 """Dropout by a function that is not told the mode of the model, or by a layer that each call makes anew.
 
-``F.dropout(x, p)`` drops as in training unless it is told otherwise, and a layer starts in training mode.
+``F.dropout(x, p)`` drops as in training unless it is told otherwise, and a layer starts in training mode. What is told
+the mode by place may take it for its rate: ``F.dropout(x, self.training)``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from trainlint.facts import FunctionalDropout
+from trainlint.facts import FunctionalDropout, ModeAsRate
 from trainlint.knowledge.torch import F
 from trainlint.record import thing
 from trainlint.regex import regex
@@ -27,9 +28,12 @@ FULL = {f"{F}.{word}" for word in FUNCTIONS}, {f"torch.nn.{word}" for word in LA
 MODE = 2
 """Where ``training`` stands without its name."""
 
+MODE_NAME = regex(r"(?:^|\.)(?:is_)?train(?:ing)?$")
+"""How the mode of a model is called."""
+
 ON_PURPOSE = regex(
     r"prenet|pre_net|(?<![a-z])mc(?![a-z])|monte|bayes|uncertain|stochastic|always|noise|noisy|augment|corrupt|perturb"
-    r"|mask|negative|discriminator|critic|adversar|train|loss|sampl",
+    r"|mask|negative|discriminator|generator|critic|adversar|train|loss|sampl",
     re.IGNORECASE,
 )
 """What classes and functions call themselves that drop on purpose, or that only training calls."""
@@ -59,7 +63,8 @@ def sites(world: World, module: Module) -> Iterator[Site]:
         call = call_of(module, node)
         if call is not None and name in LAYERS:
             call = call_of(module, call)
-        if call is not None and _read(call) is not None and not _says_so(module, call):
+        read = _read(call) if call is not None else None
+        if call is not None and read is not None and (_is_mode(read.rate) or not _says_so(module, call)):
             yield Site(call, module)
 
 
@@ -78,6 +83,10 @@ def _read(call: ast.Call) -> _Call | None:
     return _Call(rate, ast.unparse(told.func), parts[-1], is_layer)
 
 
+def _is_mode(rate: ast.expr | None) -> bool:
+    return rate is not None and MODE_NAME.search(dotted(rate) or "") is not None
+
+
 def _says_so(module: Module, call: ast.Call) -> bool:
     """Whether a comment at a call, or what the function and class around it are called, says that it is meant."""
     scope = module.standing(call)
@@ -89,11 +98,17 @@ def _says_so(module: Module, call: ast.Call) -> bool:
     return any(map(ON_PURPOSE.search, comments))
 
 
-def facts(world: World, site: Site) -> Iterator[FunctionalDropout]:
+def facts(world: World, site: Site) -> Iterator[FunctionalDropout | ModeAsRate]:
     """What one path shows of the rate of a call."""
     frame, call = standing(world, site), _read(site.call)
     assert call is not None, "a site was read already"
     if not _is_of_torch(world, site, frame, call):
+        return
+    if call.rate is not None and _is_mode(call.rate):
+        if not call.is_layer:
+            span = site.module.span(call.rate)
+            is_named = call.rate not in site.call.args
+            yield ModeAsRate(site.span, span, None, (), (), call.function, ast.unparse(call.rate), is_named)
         return
     rate = ungated(world, Rate(call.rate or HALF, frame, call.rate or HALF, site.module), site.call, DEEPEST)
     dropped = applied(world, rate) if rate is not None else None
