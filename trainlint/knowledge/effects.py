@@ -105,8 +105,8 @@ TENSORS = frozenset(
 )  # fmt: skip
 """Classes of tensors."""
 
-MODULES = frozenset({"torch.nn.Module", "transformers.PreTrainedModel", "diffusers.ModelMixin"})
-"""Classes of modules that are meant to be extended; those of ``torch.nn`` and ``LightningModule`` aside."""
+MODULES = ("PreTrainedModel", "ModelMixin", "LightningModule", "MessagePassing", "FairseqEncoder", "FairseqDecoder")
+"""How classes of modules end that are meant to be extended, those of ``torch.nn`` aside."""
 
 MISSPELLED = frozenset(
     {

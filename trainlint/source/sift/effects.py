@@ -84,7 +84,7 @@ FUNCTIONS = frozenset(
     (b"dropout", b"alpha_dropout", b"feature_alpha_dropout", b"dropout1d", b"dropout2d", b"dropout3d")
 )
 LAYERS = frozenset((b"Dropout", b"AlphaDropout", b"FeatureAlphaDropout", b"Dropout1d", b"Dropout2d", b"Dropout3d"))
-drops_always = Kind("a dropout that no mode switches off", FUNCTIONS | LAYERS, (b"Module",), confirms=_drops_always)
+drops_always = Kind("a dropout that no mode switches off", FUNCTIONS | LAYERS, (b"class ",), confirms=_drops_always)
 """Something may be dropped by a function that is not told the mode of the model."""
 
 SAMPLER = b"DistributedSampler"

@@ -361,6 +361,4 @@ def is_module_of_torch(name: str) -> bool:
 def is_module(world: World, cls: Class) -> bool:
     """Whether a class of the project is one of modules."""
     bases = (each.name for each in objects.lineage(world, cls) if isinstance(each, External))
-    return any(
-        is_module_of_torch(base) or base in effects.MODULES or base.endswith("LightningModule") for base in bases
-    )
+    return any(is_module_of_torch(base) or base.endswith(effects.MODULES) for base in bases)
