@@ -32,11 +32,17 @@ MODE_NAME = regex(r"(?:^|\.)(?:is_)?train(?:ing)?$")
 """How the mode of a model is called."""
 
 ON_PURPOSE = regex(
-    r"prenet|pre_net|(?<![a-z])mc(?![a-z])|monte|bayes|uncertain|stochastic|always|noise|noisy|augment|corrupt|perturb"
-    r"|mask|negative|discriminator|generator|critic|adversar|train|loss|sampl",
+    r"pre_?net|(?<![a-z])mc(?![a-z])|monte|bayes|uncertain|stochastic|always|nois|augment|corrupt|perturb|random"
+    r"|negative|discriminator|generator|critic|adversar|train|loss",
     re.IGNORECASE,
 )
 """What classes and functions call themselves that drop on purpose, or that only training calls."""
+
+MEANT = regex(
+    r"(?<![a-z])mc(?![a-z])|monte|bayes|uncertain|always|purpose|intention|deliberate|inference|test|eval",
+    re.IGNORECASE,
+)
+"""What a comment says where it is meant."""
 
 NEAR = 2
 """Lines up to the call in which a comment may say so."""
@@ -95,7 +101,7 @@ def _says_so(module: Module, call: ast.Call) -> bool:
             return True
         scope = module.standing(scope)
     comments = (row.partition("#")[2] for row in module.rows[max(0, call.lineno - NEAR) : call.end_lineno])
-    return any(map(ON_PURPOSE.search, comments))
+    return any(map(MEANT.search, comments))
 
 
 def facts(world: World, site: Site) -> Iterator[FunctionalDropout | ModeAsRate]:
