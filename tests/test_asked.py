@@ -10,6 +10,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from io import RawIOBase
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -360,14 +363,15 @@ def on_a_terminal(*words: str) -> bytes:
         patch.setenv("TERM", "xterm")
         patch.setattr(sys, "stderr", stream)
         main([*words])
-        stream.flush()
-        os.set_blocking(reader, False)
-        try:
-            return os.read(reader, 65_536)
-        except BlockingIOError:
-            return b""
-        finally:
-            os.close(reader)
+    with os.fdopen(reader, "rb", buffering=0) as terminal:
+        return b"".join(_to_the_end(terminal))
+
+
+def _to_the_end(terminal: RawIOBase) -> Iterator[bytes]:
+    """What is left in a terminal whose other end is closed, which Linux tells by an error."""
+    with suppress(OSError):
+        while piece := terminal.read(65_536):
+            yield piece
 
 
 def test_a_bar_is_drawn_on_a_terminal_where_it_takes_long(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
