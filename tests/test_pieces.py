@@ -40,6 +40,7 @@ class Model(nn.Module):
 
 def loss(tokens, targets):
     model = Model()
+    # of all codes
     logits = model(tokens)
     return F.cross_entropy(logits, targets, ignore_index=CODES)
 
@@ -92,6 +93,11 @@ def edited(editor: Editor, old: bytes, new: bytes) -> None:
         (b"def shown(batch):", b"@nn.jit\ndef shown(batch):"),
         (b"def shown(batch):", b"def more(batch):"),
         (b"def shown(batch):\n    return len(batch)\n\n\n", b""),
+        (b"logits = model(tokens)\n", b"logits = model(tokens)  # of each code\n"),
+        (b"ignore_index=CODES)\n", b"ignore_index=CODES)  # none\n"),
+        (b"    # of all codes\n", b"    # of many codes\n"),
+        (b"    # of all codes\n", b"\n"),
+        (b"        super().__init__()\n", b"        super().__init__()  # first \xc3\xa9\n"),
     ],
 )
 def test_what_nobody_looked_at_is_edited_and_nothing_is_judged(
