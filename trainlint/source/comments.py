@@ -36,11 +36,11 @@ def _taken(statement: ast.stmt) -> tuple[int, int, Sequence[ast.stmt]]:
     match statement:
         case ast.If(test=head) | ast.While(test=head) | ast.For(iter=head):
             return start, head.end_lineno or start, [*statement.body, *statement.orelse]
-        case ast.FunctionDef(body=[first, *_]) | ast.AsyncFunctionDef(body=[first, *_]) | ast.ClassDef(body=[first, *_]):
-            inner, _ = beginning(first)
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
+            inner, _ = beginning(body[0])
             # Of a function or class its first row is quoted, with all that stands there.
             if inner > statement.lineno:
-                return beginning(statement)[0], inner - 1, statement.body
+                return beginning(statement)[0], inner - 1, body
     return start, end, ()
 
 

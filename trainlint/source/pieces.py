@@ -541,13 +541,17 @@ class Names(Table[frozenset[str]], Set[str]):
 
 
 class Kept(dict[object, object]):
-    """What was worked out from a file, each with what it rests on."""
+    """What was worked out from a file, each with what it rests on.
 
-    def __init__(self, reader: Reader) -> None:
+    As long as the file is as it was, so is what rests on nothing else: it is taken over by the next journal.
+    """
+
+    def __init__(self, reader: Reader, path: str) -> None:
         super().__init__()
-        self._reader, self._journal = reader, reader.journal
+        self._reader, self._journal, self._path = reader, reader.journal, path
         self._numbers: dict[object, int] = {}
         self._begun: dict[object, int] = {}
+        self._own: dict[object, frozenset[int]] = {}
 
     def get(self, key: object, default: object = None) -> object:
         """What is known, or the start of working it out."""
@@ -556,9 +560,7 @@ class Kept(dict[object, object]):
 
     def __contains__(self, key: object) -> bool:
         if self._journal is not self._reader.journal:
-            # Where an answer was worked out is no place of another journal.
-            self.clear()
-            self._numbers, self._begun, self._journal = {}, {}, self._reader.journal
+            self._turn()
         known = super().__contains__(key)
         if not known:
             self._begun[key] = len(self._journal)
@@ -573,6 +575,22 @@ class Kept(dict[object, object]):
         journal = self._journal
         start = self._begun.get(key, len(journal))
         self._numbers[key] = journal.worked_out(start)
+
+    def _turn(self) -> None:
+        """Be noted in the journal that is written now."""
+        before, journal = self._journal, self._reader.journal
+        known, numbers, own = dict(self), self._numbers, self._own
+        self.clear()
+        self._numbers, self._begun, self._own, self._journal = {}, {}, {}, journal
+        # Places mean something else once leaves were let go of.
+        for key, value in known.items() if before.leaves is journal.leaves else ():
+            places = own.get(key)
+            if places is None:
+                places = before.rests(numbers[key])
+                if not journal.leaves.are_of(places, self._path):
+                    continue
+            super().__setitem__(key, value)
+            self._own[key], self._numbers[key] = places, journal.known(places)
 
 
 def _spelled(word: object) -> str:

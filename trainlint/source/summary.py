@@ -81,7 +81,7 @@ class Module:
     @cached_property
     def kept(self) -> dict[object, object]:
         reader = self.pieces.reader
-        return Kept(reader) if reader else {}
+        return Kept(reader, self.path) if reader else {}
 
     def forget(self) -> None:
         """Let go of what others worked out; some of it holds the module."""
