@@ -9,7 +9,7 @@ project share most of what they rest on: what one answer rests on is a bundle, a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -180,6 +180,8 @@ class Journal:
         self._notes: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._log = array("I")
+        self.used: Callable[[int], None] = self._log.append
+        """What was worked out before, under a number, is used again."""
         self._begun: dict[int, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
         self._places: dict[int, int] = {}
@@ -268,10 +270,6 @@ class Journal:
         log.extend(own)
         return self.worked_out(first)
 
-    def used(self, number: int) -> None:
-        """What was worked out before is used again."""
-        self._log.append(number)
-
     def between(self, start: int, end: int) -> Dependencies:
         """What a stretch of the notes rests on, remembered answers opened."""
         notes = [self.leaves.every[place] for place in self.leaves.below(self.rests_on(start, end))]
@@ -329,6 +327,10 @@ class Journal:
 class Fleeting(Journal):
     """The journal of who keeps nothing: given numbers are taken down, and nothing else."""
 
+    def __init__(self, leaves: Leaves | None = None) -> None:
+        super().__init__(leaves)
+        self.used = _unused
+
     def note(self, note: Hashable) -> None:
         """A given number is asked for."""
         if isinstance(note, Given):
@@ -355,8 +357,9 @@ class Fleeting(Journal):
         """No number."""
         return None
 
-    def used(self, number: int) -> None:
-        """Not taken down."""
+
+def _unused(number: int) -> None:
+    """Not taken down."""
 
 
 class AskedFor:

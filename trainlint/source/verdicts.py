@@ -38,7 +38,9 @@ class Verdict:
     given: frozenset[str]
 
     def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Verdict:
-        """The same, with other places."""
+        """The same, with other places; a range leaves each where it is."""
+        if isinstance(places, range):
+            return self
         return replace(self, notes=frozenset(places[note] for note in self.notes))
 
 
