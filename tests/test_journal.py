@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trainlint.source import journal as journals
 from trainlint.source.journal import Bundle, Dependencies, File, Fleeting, Given, Journal, Leaves, Query
+from trainlint.source.pieces import Kept, Reader
 from trainlint.source.verdicts import Choice, Unit, Verdict, Verdicts
 from trainlint.source.workspace import Workspace
 
@@ -132,6 +133,25 @@ def test_a_choice_that_two_files_share_takes_its_new_places_once_for_each() -> N
     assert shared.verdict.notes == {0, 1}
 
 
+def test_what_is_kept_of_a_file_is_no_part_that_is_asked_for_again() -> None:
+    journal = Journal()
+    kept = Kept(Reader(journal), "a.py")
+    for _ in range(2):
+        start = len(journal)
+        if "calls" not in kept:
+            journal.note(File("a.py"))
+            kept["calls"] = 3
+        assert kept["calls"] == 3
+        evaluated = len(journal)
+        journal.note(File("b.py"))
+        journal.used(journal.evaluated(evaluated))
+        own = journal.own(start)
+        assert own is not None
+        start = len(journal)
+        journal.used(own)
+        assert journal.between(start, len(journal)) == Dependencies(frozenset({"a.py"}), frozenset())
+
+
 def test_who_keeps_nothing_notes_given_numbers_and_nothing_else() -> None:
     journal = Fleeting()
     journal.note(File("/a.py"))
@@ -139,5 +159,6 @@ def test_who_keeps_nothing_notes_given_numbers_and_nothing_else() -> None:
     journal.note(Given("cfg.classes"))
     journal.end("answer")
     journal.used(journal.worked_out(0))
+    journal.used(journal.evaluated(0))
     assert journal.own(0) is None
     assert journal.between(0, len(journal)) == Dependencies(frozenset(), frozenset(), frozenset({"cfg.classes"}))

@@ -40,6 +40,7 @@ class Model(nn.Module):
 
 def loss(tokens, targets):
     model = Model()
+    # of all codes
     logits = model(tokens)
     return F.cross_entropy(logits, targets, ignore_index=CODES)
 
@@ -92,6 +93,11 @@ def edited(editor: Editor, old: bytes, new: bytes) -> None:
         (b"def shown(batch):", b"@nn.jit\ndef shown(batch):"),
         (b"def shown(batch):", b"def more(batch):"),
         (b"def shown(batch):\n    return len(batch)\n\n\n", b""),
+        (b"logits = model(tokens)\n", b"logits = model(tokens)  # of each code\n"),
+        (b"ignore_index=CODES)\n", b"ignore_index=CODES)  # none\n"),
+        (b"    # of all codes\n", b"    # of many codes\n"),
+        (b"    # of all codes\n", b"\n"),
+        (b"        super().__init__()\n", b"        super().__init__()  # first \xc3\xa9\n"),
     ],
 )
 def test_what_nobody_looked_at_is_edited_and_nothing_is_judged(
@@ -146,6 +152,25 @@ def test_what_may_matter_is_edited_and_judged_as_afresh(
     report = told(editor.session.report(), tmp_path)
     assert judged
     assert report == editor.fresh()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"  # all of them", b"  # some"),
+        (b"    # as it was", b"    # as it will be"),
+        (b"# TODO", b"# FIXME"),
+        (b'"""# none', b'"""# one'),
+    ],
+)
+def test_a_comment_that_is_quoted_with_the_code_is_told_as_it_reads_now(tmp_path: Path, old: bytes, new: bytes) -> None:
+    quoted = TRAIN.replace(
+        b"ignore_index=CODES)", b"ignore_index=max(\n        CODES,  # all of them\n        # TODO\n        1,\n    ))"
+    ).replace(b"def loss(tokens, targets):\n", b'def loss(tokens, targets):\n    """# none\n    # as it was\n    """\n')
+    editor = Editor(tmp_path, {"train.py": quoted})
+    editor.session.report()
+    edited(editor, old, new)
+    assert told(editor.session.report(), tmp_path) == editor.fresh()
 
 
 OTHER = b"""\

@@ -256,7 +256,6 @@ def _calls(module: Module, node: ast.AST) -> list[ast.Call]:
     if isinstance(known, list):
         return known
     found: list[ast.Call] = []
-    module.kept["calls of", node] = found
     waiting: list[ast.AST] = [node]
     while waiting:
         each = waiting.pop(0)
@@ -264,4 +263,5 @@ def _calls(module: Module, node: ast.AST) -> list[ast.Call]:
             found.append(each)
         if not isinstance(each, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or each is node:
             waiting += ast.iter_child_nodes(each)
+    module.kept["calls of", node] = found
     return found

@@ -9,7 +9,7 @@ project share most of what they rest on: what one answer rests on is a bundle, a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -110,8 +110,21 @@ class Bundle(bytes):
         return Bundle.of(places[note] for note in self.notes)
 
 
+PART = "part"
+"""Stands for an evaluation among the notes."""
+
 SMALLEST = 8
 """Notes of which a bundle is made; fewer are put down by each who rests on them."""
+
+
+def file_of(leaf: Leaf | Bundle | None) -> str:
+    """The file that a leaf is about; none of a question to the project."""
+    match leaf:
+        case File(path):
+            return path
+        case Query(Kind.PIECE, (*_, path)):
+            return path
+    return ""
 
 
 class Leaves:
@@ -134,6 +147,11 @@ class Leaves:
     def known(self, leaves: Iterable[Leaf]) -> frozenset[int]:
         """The places of those among these that have one."""
         return frozenset(self._places[leaf] for leaf in leaves if leaf in self._places)
+
+    def are_of(self, places: Iterable[int], path: str) -> bool:
+        """Whether these places, and all that bundles among them hold, are about one file."""
+        leaves = (self.every[place] for place in self.below(places))
+        return all(type(leaf) is Bundle or file_of(leaf) == path for leaf in leaves)
 
     def above(self, places: Collection[int]) -> frozenset[int]:
         """These places, and those of all bundles that hold one of them."""
@@ -162,6 +180,8 @@ class Journal:
         self._notes: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._log = array("I")
+        self.used: Callable[[int], None] = self._log.append
+        """What was worked out before, under a number, is used again."""
         self._begun: dict[int, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
         self._places: dict[int, int] = {}
@@ -214,27 +234,41 @@ class Journal:
         self._log.append(number)
         return number
 
+    def evaluated(self, start: int) -> int:
+        """The same for an evaluation, which is a part of others: whoever makes them again asks for it himself."""
+        number = self.worked_out(start)
+        self._notes[number] = PART
+        return number
+
+    def known(self, places: frozenset[int]) -> int:
+        """A new number, to be ``used`` by, for what is known to rest on these places."""
+        number = len(self._notes)
+        self._notes.append(None)
+        self._spans[number], self._rests[number] = (len(self._log), len(self._log)), places
+        return number
+
+    def rests(self, number: int) -> frozenset[int]:
+        """The places of all that what was worked out under a number rests on, in bundles where that is much."""
+        return self._opened(number)
+
     def own(self, start: int) -> int | None:
-        """A number, to be ``used`` by, for what was noted since a place beside what was worked out; None if nothing."""
+        """A number, to be ``used`` by, for what was noted since a place beside the parts; None if nothing."""
         log, place = self._log, len(self._log)
         own: set[int] = set()
         while place > start:
             place -= 1
             number = log[place]
             begun, ended = self._spans.get(number, (0, 0))
-            if self._notes[number] is not None:
+            note = self._notes[number]
+            if note is not PART:
                 own.add(number)
-            elif ended == place:
+            if (note is PART or note is None) and ended == place:
                 place = max(begun, start)
         if not own:
             return None
         first = len(log)
         log.extend(own)
         return self.worked_out(first)
-
-    def used(self, number: int) -> None:
-        """What was worked out before is used again."""
-        self._log.append(number)
 
     def between(self, start: int, end: int) -> Dependencies:
         """What a stretch of the notes rests on, remembered answers opened."""
@@ -293,6 +327,10 @@ class Journal:
 class Fleeting(Journal):
     """The journal of who keeps nothing: given numbers are taken down, and nothing else."""
 
+    def __init__(self, leaves: Leaves | None = None) -> None:
+        super().__init__(leaves)
+        self.used = _unused
+
     def note(self, note: Hashable) -> None:
         """A given number is asked for."""
         if isinstance(note, Given):
@@ -311,12 +349,17 @@ class Fleeting(Journal):
         """The same number for all that is worked out."""
         return 0
 
+    def evaluated(self, start: int) -> int:
+        """The same number for all evaluations."""
+        return 0
+
     def own(self, start: int) -> int | None:
         """No number."""
         return None
 
-    def used(self, number: int) -> None:
-        """Not taken down."""
+
+def _unused(number: int) -> None:
+    """Not taken down."""
 
 
 class AskedFor:

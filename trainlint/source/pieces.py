@@ -4,7 +4,8 @@ A function or method is its signature and its body; a class is its head and its 
 file or a class is a piece by itself. Whoever looks at a signature, a head or a body notes it, however he came there,
 and so does who looks which statements there are, all of them or those that bind a name. What a table says of a word is
 noted with the word. A plain statement is named for what it says: whoever noted its name noted all of it. Blank lines
-and comments between pieces belong to none, and where a piece stands counts only for who asks for its rows.
+and comments between pieces, or between the statements of a function, belong to none, and where a piece stands counts
+only for who asks for its rows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from trainlint.record import dataclass, field
+from trainlint.source.comments import beginning, uncommented
 from trainlint.source.journal import (
     ALL,
     BODY,
@@ -246,14 +248,30 @@ class Pieces:
     def _by_name(self) -> dict[str, Stretch]:
         return {each.name: each for each in self.stretches}
 
+    @cached_property
+    def _functions(self) -> dict[str, list[ast.stmt]]:
+        """What is inside of each function that is a piece."""
+        pairs = (pair for each in self.holders.values() for pair in zip(each.pieces, each.statements, strict=True))
+        return {name: node.inside for name, node in pairs if isinstance(node, Function | AsyncFunction)}
+
     def _text(self, stretch: Stretch) -> str:
-        return _between(self.rows, stretch.start, stretch.end)
+        """What is written in a piece; of a function's body, without the comments that nobody quotes with the code."""
+        text, inside = _between(self.rows, stretch.start, stretch.end), self._functions.get(stretch.name)
+        if inside is None or "#" not in text:
+            return text
+        return _between(self.rows, stretch.start, stretch.end, uncommented(self.rows, inside))
 
 
-def _between(rows: Sequence[str], start: tuple[int, int], end: tuple[int, int]) -> str:
-    """What stands there, with the columns in which it starts, in bytes and in characters."""
+def _between(
+    rows: Sequence[str], start: tuple[int, int], end: tuple[int, int], others: Mapping[int, str] | None = None
+) -> str:
+    """What stands there, with the columns in which it starts, in bytes and in characters; ``others`` are rows that say
+    something else, by their number.
+    """
     (first, offset), (last, stop) = start, end
     lines = list(rows[first - 1 : last])
+    for number, row in (others or {}).items():
+        lines[number - first] = row
     lines[-1] = lines[-1].encode(errors="replace")[:stop].decode(errors="replace")
     before = len(lines[0])
     lines[0] = lines[0].encode(errors="replace")[offset:].decode(errors="replace")
@@ -303,7 +321,7 @@ class _Division:
         """What a statement is called where it stands: a plain one by what it says."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return f"{node.name}{ENDS[type(node)]}"
-        return f"={_digest(_between(self._pieces.rows, _start(node), _end(node)))[:DIGITS]}"
+        return f"={_digest(_between(self._pieces.rows, beginning(node), _end(node)))[:DIGITS]}"
 
     def _numbered(self, name: str) -> str:
         """A name that no other piece has."""
@@ -313,9 +331,9 @@ class _Division:
     def _piece(self, name: str, node: ast.stmt) -> ast.stmt:
         """A statement with a piece of its own, or with two of them."""
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            self.stretches.append(Stretch(name, _start(node), _end(node)))
+            self.stretches.append(Stretch(name, beginning(node), _end(node)))
             return node
-        start, inner = _start(node), _start(node.body[0])
+        start, inner = beginning(node), beginning(node.body[0])
         head = Stretch(f"{name}()", start, _before(inner, start, self._pieces.rows))
         self.stretches.append(head)
         signature = self._pieces.question(BODY, head.name)
@@ -351,12 +369,6 @@ def _tracked(
     made.__dict__.update((hidden(each) if each in behind else each, value) for each, value in node.__dict__.items())
     made.__dict__.update(more)
     return made
-
-
-def _start(node: ast.stmt) -> tuple[int, int]:
-    """Where a statement starts, its decorators included: that is where its first line starts."""
-    first = min((each.lineno for each in getattr(node, "decorator_list", ())), default=node.lineno)
-    return (first, 0) if first < node.lineno else (node.lineno, node.col_offset)
 
 
 def _before(body: tuple[int, int], start: tuple[int, int], rows: Sequence[str]) -> tuple[int, int]:
@@ -529,13 +541,17 @@ class Names(Table[frozenset[str]], Set[str]):
 
 
 class Kept(dict[object, object]):
-    """What was worked out from a file, each with what it rests on."""
+    """What was worked out from a file, each with what it rests on.
 
-    def __init__(self, reader: Reader) -> None:
+    As long as the file is as it was, so is what rests on nothing else: it is taken over by the next journal.
+    """
+
+    def __init__(self, reader: Reader, path: str) -> None:
         super().__init__()
-        self._reader, self._journal = reader, reader.journal
+        self._reader, self._journal, self._path = reader, reader.journal, path
         self._numbers: dict[object, int] = {}
         self._begun: dict[object, int] = {}
+        self._own: dict[object, frozenset[int]] = {}
 
     def get(self, key: object, default: object = None) -> object:
         """What is known, or the start of working it out."""
@@ -544,9 +560,7 @@ class Kept(dict[object, object]):
 
     def __contains__(self, key: object) -> bool:
         if self._journal is not self._reader.journal:
-            # Where an answer was worked out is no place of another journal.
-            self.clear()
-            self._numbers, self._begun, self._journal = {}, {}, self._reader.journal
+            self._turn()
         known = super().__contains__(key)
         if not known:
             self._begun[key] = len(self._journal)
@@ -561,6 +575,22 @@ class Kept(dict[object, object]):
         journal = self._journal
         start = self._begun.get(key, len(journal))
         self._numbers[key] = journal.worked_out(start)
+
+    def _turn(self) -> None:
+        """Be noted in the journal that is written now."""
+        before, journal = self._journal, self._reader.journal
+        known, numbers, own = dict(self), self._numbers, self._own
+        self.clear()
+        self._numbers, self._begun, self._own, self._journal = {}, {}, {}, journal
+        # Places mean something else once leaves were let go of.
+        for key, value in known.items() if before.leaves is journal.leaves else ():
+            places = own.get(key)
+            if places is None:
+                places = before.rests(numbers[key])
+                if not journal.leaves.are_of(places, self._path):
+                    continue
+            super().__setitem__(key, value)
+            self._own[key], self._numbers[key] = places, journal.known(places)
 
 
 def _spelled(word: object) -> str:

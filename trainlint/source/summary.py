@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from trainlint.record import dataclass, field, replace
 from trainlint.source.journal import ALL, BEFORE, BINDS, LAST, MEMBERS, PLAIN, ROWS, SAYS, TEXT
-from trainlint.source.nodes import nodes_of
+from trainlint.source.nodes import HOLDING, nodes_of
 from trainlint.source.pieces import (
     AsyncFunction,
     ClassNode,
@@ -29,7 +29,6 @@ from trainlint.source.pieces import (
     Values,
     bases,
     divided,
-    hidden,
     inside,
 )
 from trainlint.source.text import Fault, is_test
@@ -82,7 +81,7 @@ class Module:
     @cached_property
     def kept(self) -> dict[object, object]:
         reader = self.pieces.reader
-        return Kept(reader) if reader else {}
+        return Kept(reader, self.path) if reader else {}
 
     def forget(self) -> None:
         """Let go of what others worked out; some of it holds the module."""
@@ -720,9 +719,7 @@ def walked(survey: Survey, root: ast.AST) -> Survey:
     while stack:
         node = stack.pop()
         kind = type(node)
-        holding = _HOLDING.get(kind)
-        if holding is None:
-            holding = _HOLDING[kind] = _holding(kind)
+        holding = HOLDING[kind]
         if holding:
             fields, first = node.__dict__, len(stack)
             for name in holding:
@@ -741,12 +738,6 @@ def walked(survey: Survey, root: ast.AST) -> Survey:
         if note:
             note(node)
     return survey
-
-
-def _holding(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node in which others can hang that have a place of their own."""
-    fields = () if kind is ast.Constant else (name for name in kind._fields if name not in _PLAIN)
-    return tuple(hidden(name) if isinstance(vars(kind).get(name), property) else name for name in fields)
 
 
 def updated(call: ast.Call) -> dict[str, ast.expr]:
@@ -829,18 +820,6 @@ def _named_keys(node: ast.Call) -> tuple[object, ...]:
 
 def _key(node: ast.expr | None) -> object:
     return node.value if isinstance(node, ast.Constant) else ANY_KEY
-
-
-_PLAIN = frozenset(
-    {
-        "ctx", "op", "id", "attr", "arg", "asname", "level", "module", "kind", "type_comment", "simple", "conversion",
-        "is_async", "rest", "kwd_attrs",
-    }
-)  # fmt: skip
-"""Fields of nodes that hold texts, numbers, or a node without a place of its own: one object stands for all of them."""
-
-_HOLDING: dict[type[ast.AST], tuple[str, ...]] = {}
-"""What ``_holding`` says of the kinds that were met."""
 
 
 def _head(node: ast.AST) -> ast.expr | None:

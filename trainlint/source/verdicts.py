@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from trainlint.facts import Fact
 from trainlint.record import dataclass, field, replace
-from trainlint.source.journal import HEAD, Bundle, File, Given, Kind, Leaf, Leaves, Query
+from trainlint.source.journal import HEAD, Bundle, File, Given, Kind, Leaves, Query, file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ class Verdict:
     given: frozenset[str]
 
     def renumbered(self, places: Mapping[int, int] | Sequence[int]) -> Verdict:
-        """The same, with other places."""
+        """The same, with other places; a range leaves each where it is."""
+        if isinstance(places, range):
+            return self
         return replace(self, notes=frozenset(places[note] for note in self.notes))
 
 
@@ -250,7 +252,7 @@ class Verdicts:
         """What a choice of places rests on, the file itself aside: when that changes, all choose again."""
         every = self._leaves.every
         notes = self._leaves.below(self.workspace.journal.rests_on(*judged.stretch))
-        others = (place for place in notes if type(every[place]) is not Bundle and _file(every[place]) != judged.path)
+        others = (place for place in notes if type(every[place]) is not Bundle and file_of(every[place]) != judged.path)
         return self._resting(judged, others)
 
     def _verdict(self, judged: Judged) -> Verdict:
@@ -274,16 +276,6 @@ class Verdicts:
                 if isinstance(leaf, Query):
                     self.workspace.answer(leaf)
             waiting = frozenset().union(*(leaf.notes for leaf in leaves if isinstance(leaf, Bundle))) - self._answered
-
-
-def _file(leaf: Leaf | Bundle | None) -> str:
-    """The file that a leaf is about; none of a question to the project."""
-    match leaf:
-        case File(path):
-            return path
-        case Query(Kind.PIECE, (*_, path)):
-            return path
-    return ""
 
 
 def _moved(verdict: Verdict, move: Move, heads: Notes) -> Verdict:

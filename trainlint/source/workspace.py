@@ -343,8 +343,8 @@ class Workspace:
             leaves,
         )
 
-    def adopt(self, tables: Tables) -> list[int]:
-        """Take over the answers of another workspace: the places here of its leaves."""
+    def adopt(self, tables: Tables) -> Sequence[int]:
+        """Take over the answers of another workspace: the places here of its leaves, a range if they stay."""
         answered, searched, stars, layouts, leaves = tables
         self._search.adopt(searched)
         self._stars.update(stars)
@@ -355,7 +355,7 @@ class Workspace:
         found = [_leaf(each, queries) for each in leaves]
         if not self.journal.leaves.every:
             self.journal.leaves = Leaves(found)
-            return list(range(len(found)))
+            return range(len(found))
         here: list[int] = []
         for leaf in found:
             known = leaf.renumbered(here) if isinstance(leaf, Bundle) else leaf

@@ -431,7 +431,7 @@ class World(ABC):
             is_whole = not note.steps or not (met or self.is_cut)
             if is_done or not note.is_possible:
                 self._keep(note, place, start, is_whole=is_whole, is_new=old is None)
-            note.number = self.workspace.journal.worked_out(start)
+            note.number = self.workspace.journal.evaluated(start)
             if note.steps:
                 self._close(note, met if is_done and not self.is_cut else 0)
             self.events, sure, self.is_noted, others = outside
