@@ -22,6 +22,7 @@ DEEPEST = 5
 """Calls inside calls that are looked into."""
 
 MOST_EVENTS = 4_000
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BLOCKS = ("body", "orelse", "finalbody", "handlers")
 
 
@@ -122,14 +123,15 @@ class History:
 
     def _block(self, block: Sequence[ast.AST], frame: Frame) -> Iterator[Earlier]:
         for each in reversed(block):
-            if isinstance(each, ast.stmt) and self.left > 0 and self.says(self.world, frame.module, each):
+            # A definition runs nothing of what stands in it, which is dear to look through.
+            if not isinstance(each, ast.stmt) or isinstance(each, DEFINITIONS) or self.left <= 0:
+                continue
+            if self.says(self.world, frame.module, each):
                 yield from self._ran(each, frame)
 
     def _ran(self, node: ast.stmt, frame: Frame) -> Iterator[Earlier]:
         """One statement that has run."""
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return
             case ast.If():
                 yield from self._arm(node, frame)
             case ast.For() | ast.AsyncFor() | ast.While():

@@ -19,6 +19,7 @@ from trainlint.source.castings import says
 from trainlint.source.casts import by_engine, cast, from_argument, is_cast, may_cast, named_format, plain, trained_cast
 from trainlint.source.history import Earlier, History
 from trainlint.source.nodes import nodes_of, statements
+from trainlint.source.plainly import is_module, makes_plainly
 from trainlint.source.summary import Module, dotted, last
 from trainlint.source.things import (
     Arguments,
@@ -34,7 +35,7 @@ from trainlint.source.things import (
     Thing,
 )  # fmt: skip
 from trainlint.source.world import CIRCULAR, Impossible, Path, World, quietly
-from trainlint.value import Step, Unknown
+from trainlint.value import Integer, Step, Unknown
 
 DEEPEST = 6
 """Modules inside modules whose formats are looked for."""
@@ -393,7 +394,25 @@ def _built(world: World, model: Built, frame: Frame, depth: int) -> Storage | Un
         return Unknown("its modules lie too deep inside each other")
     if isinstance(model.what, External):
         return _of_library(world, model, depth)
+    if makes_plainly(world, model.what) and _is_given_no_module(world, model):
+        return _default(world, model)
     return _of_project(world, model, depth)
+
+
+def _is_given_no_module(world: World, model: Built) -> bool:
+    """Whether nothing that a module is made with can be a part of it that was made elsewhere."""
+    given = model.arguments or Arguments()
+    every = (*given.positional, *given.keywords.values())
+    return not (given.stars or given.double_stars) and all(_is_no_part(world, world.force(each)) for each in every)
+
+
+def _is_no_part(world: World, thing: Thing) -> bool:
+    match thing:
+        case Constant() | Integer() | Unknown():
+            return True
+        case Built(what=Class()) | Opaque():
+            return not _may_be_module(world, thing)
+    return False
 
 
 def _default(world: World, model: Built) -> Storage | Unknown:
@@ -501,9 +520,7 @@ def _may_be_module(world: World, part: Thing) -> bool:
                 isinstance(part.node, ast.Call) and last(part.node.func) in precision.LOADS
             )
         case Built(what=Class() as cls):
-            return any(
-                isinstance(each, External) and each.name.endswith("Module") for each in objects.lineage(world, cls)
-            )
+            return is_module(world, cls)
         case Opaque(node=ast.Call(func=func)):
             return last(func) in precision.LOADS or last(func) in precision.CASTS
     return False
