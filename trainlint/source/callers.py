@@ -719,9 +719,13 @@ def _arm(node: ast.If, which: int) -> tuple[ast.expr, int]:
 
 
 def _told_by_caller(world: World, test: ast.expr, frame: Frame) -> bool | None:
-    """What a call alone says of a test: whether a parameter is left out, or of what kind it is."""
+    """What a call alone says of a test: whether a parameter is left out, of what kind it is, or how the object that is
+    called was made.
+    """
     function = frame.function
     match test:
+        case ast.Attribute() | ast.Compare(left=ast.Attribute(), comparators=[ast.Constant()]):
+            return truth(world, test, frame, asks=False) if _is_kept_argument(test, frame) else None
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
             return _kind_told(world, test, frame) if _is_given(frame, name) else None
         case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=None)]):
@@ -733,6 +737,30 @@ def _told_by_caller(world: World, test: ast.expr, frame: Frame) -> bool | None:
     names = [each.arg for each in parameters(function)][int(called.receiver is not None) :]
     left_out = argument(called.arguments, names, name) is None and _is_nothing(defaults(function).get(name))
     return isinstance(op, ast.Is) if left_out else None
+
+
+def _is_kept_argument(test: ast.expr, frame: Frame) -> bool:
+    """Whether a test reads what the object was made with: ``__init__`` keeps a parameter, and nothing else is said."""
+    read = test.left if isinstance(test, ast.Compare) else test
+    function, module = frame.function, frame.module
+    holder = module.parents.get(function) if isinstance(function, FunctionDef) else None
+    match read:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if isinstance(holder, ast.ClassDef):
+            assert isinstance(function, FunctionDef), "it has a holder"
+            is_own = parameters(function)[:1] and parameters(function)[0].arg == name
+        case _:
+            return False
+    inits = [each for each in holder.body if isinstance(each, FunctionDef) and each.name == "__init__"]
+    return bool(is_own) and any(_keeps(init, attr) for init in inits)
+
+
+def _keeps(init: FunctionDef, attr: str) -> bool:
+    """Whether ``__init__`` keeps a parameter as it is under a name."""
+    for node in init.body:
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=target)], value=ast.Name(id=name)) if target == attr:
+                return name in declared(init)
+    return False
 
 
 def _is_given(frame: Frame, name: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Iterator
 
+from trainlint.knowledge.effects import is_zoo
 from trainlint.source import objects
 from trainlint.source.nodes import nodes_of
 from trainlint.source.summary import last
@@ -89,6 +90,7 @@ def _called(world: World, cls: Class, node: ast.Call, depth: int) -> Iterator[st
     if word.startswith("dropout"):
         yield word
     if not word[:1].isupper():
+        yield from (None,) if _is_ready_made(world, cls, node) else ()
         return
     quiet = world.apart()
     frame = quiet.open_frame(cls.module, node)
@@ -106,6 +108,15 @@ def _called(world: World, cls: Class, node: ast.Call, depth: int) -> Iterator[st
             yield from _of_class(world, thing, depth + 1) if depth < DEEPEST else (None,)
         case _:
             yield None
+
+
+def _is_ready_made(world: World, cls: Class, node: ast.Call) -> bool:
+    """Whether a class takes a whole model out of a library: ``self.encoder = BertModel.from_pretrained(name)``."""
+    if not isinstance(cls.module.parents.get(node), ast.Assign):
+        return False
+    quiet = world.apart()
+    thing = quiet.evaluate(node.func, quiet.open_frame(cls.module, node))
+    return isinstance(thing, External) and is_zoo(thing.name)
 
 
 def is_trained_when_made(world: World, model: Thing) -> bool:

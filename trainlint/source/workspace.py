@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 
 from trainlint.record import dataclass, replace
@@ -99,7 +99,8 @@ class Change:
 class Workspace:
     """A table that fills itself: ``read`` gives a file's bytes, everything else follows from them.
 
-    What is looked up is noted in the ``journal``; with a fleeting one, no edit can be followed.
+    What is looked up is noted in the ``journal``; with a fleeting one, no edit can be followed. ``misses`` says of a
+    place how much more often the parts of what is remembered came to something else than to the same.
     """
 
     def __init__(
@@ -133,6 +134,7 @@ class Workspace:
         self.asked_for = AskedFor(self.journal)
         self.answers = self._answers_of("")
         self.recall = Recall()
+        self.misses: dict[Hashable, int] = {}
         self.part = ""
         self._parts: dict[str, str] | None = None
         self._seen_from: dict[str, Workspace] = {}
@@ -187,6 +189,7 @@ class Workspace:
             view.answers.clear()
         self._modules.clear()
         self.recall.forget()
+        self.misses.clear()
         self.journal.forget()
 
     def _part_of(self, path: str) -> str:

@@ -44,6 +44,11 @@ STEPS_OF_A_QUESTION = 2_000
 MOST_BENEATH = 6
 """Paths beneath one path that are looked at for the targets."""
 
+MOST_MISSES = 4
+"""A place whose parts came to something else so much more often than to the same is worked out at once: to ask for the
+parts first costs as much again, and where functions call each other in circles twice as much with each of them.
+"""
+
 RESTORED = ("torch.load()@", "pickle.load()@", "joblib.load()@", "dill.load()@")
 """What comes out of a file was put there by the code that wrote it: this code, on another path."""
 
@@ -378,7 +383,10 @@ class World(ABC):
         Then it is as if only the parts had been asked for: the work that follows asks for them again, at no cost.
         """
         recall, asked, circles = self.workspace.recall, len(self.asking), 0
-        each = recall.making(place)
+        misses = self.workspace.misses
+        each = recall.making(place) if misses.get(place, 0) < MOST_MISSES else None
+        if each is None:
+            return None
         try:
             while isinstance(each, Crossing):
                 event = each.event
@@ -395,8 +403,11 @@ class World(ABC):
                 self.asking.popitem()
         if each is None or self.budget.left < 0:
             self.budget.left += circles
+            misses[place] = misses.get(place, 0) + 1
             return None
         assert isinstance(each, Note), "the last crossing is behind"
+        if place in misses:
+            misses[place] -= 1
         return each
 
     def _holds(self, key: tuple[object, int]) -> bool:

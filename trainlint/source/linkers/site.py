@@ -12,9 +12,22 @@ from trainlint.source import callers
 from trainlint.source.binding import argument, arguments, defaults
 from trainlint.source.flow import applications
 from trainlint.source.gradients import trains
+from trainlint.source.objects import library_base
 from trainlint.source.summary import Module, dotted, last
-from trainlint.source.things import Arguments, Built, Constant, External, Frame, Opaque, Partial, Tensor, Thing, Thunk
-from trainlint.source.world import World
+from trainlint.source.things import (
+    Arguments,
+    Built,
+    Class,
+    Constant,
+    External,
+    Frame,
+    Opaque,
+    Partial,
+    Tensor,
+    Thing,
+    Thunk,
+)
+from trainlint.source.world import Impossible, World
 from trainlint.span import Span
 from trainlint.value import Integer, Real, Unknown
 
@@ -75,7 +88,20 @@ def standing_to_train(world: World, site: Site) -> Frame:
             world.take(("needed", function), lambda each: each.needed.update(needed))
     is_training = trains(site.module, site.call)
     world.take("learns", lambda each: setattr(each, "learns", is_training))
-    return standing(world, site)
+    frame = standing(world, site)
+    if _is_left_lying(world, site, frame):
+        raise Impossible
+    return frame
+
+
+def _is_left_lying(world: World, site: Site, frame: Frame) -> bool:
+    """Whether a loss is only kept, ``self.last_loss = ...``, and the file that trains never reads it there."""
+    match site.module.parents.get(site.call):
+        case ast.Assign(targets=[ast.Attribute(attr=word)]) if word not in site.module.loads:
+            called = callers.entered(world, frame)
+            caller = called.entry[1].module if called is not None and called.entry is not None else None
+            return caller is not None and "backward" in caller.loads and word not in caller.loads
+    return False
 
 
 def _is_nothing(node: ast.expr) -> bool:
@@ -146,10 +172,38 @@ def uses(world: World, module: Module, words: Set[str]) -> Iterator[Site]:
     """The calls of functions with these names, and of the objects that classes with these names make."""
     for node, word in named(module, words):
         call = call_of(module, node)
+        parent = module.parents.get(node)
         if call and word.islower():
             yield Site(call, module)
+        elif isinstance(parent, ast.ClassDef):
+            yield from handed_on(module, parent)
         else:
             yield from applying(world, module, node)
+
+
+def handed_on(module: Module, node: ast.ClassDef) -> Iterator[Site]:
+    """Where a class hands on to what it extends."""
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and is_handed_on(call):
+            yield Site(call, module)
+
+
+def is_handed_on(call: ast.Call) -> bool:
+    """``super().forward(...)``, or calling it."""
+    match call.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="forward" | "__call__"):
+            return True
+    return False
+
+
+def inherited(world: World, site: Site, frame: Frame, known: Collection[str]) -> Applied | None:
+    """What a class of the project hands on to, where it extends one of these names."""
+    _, receiver = callers.owner(world, frame)
+    base = library_base(world, receiver) if isinstance(receiver, Built) and isinstance(receiver.what, Class) else None
+    if base is None or not isinstance(base.what, External) or canonical(base.what.name) not in known:
+        return None
+    given = arguments(world, site.call, frame)
+    return Applied(canonical(base.what.name), given, base.arguments, base.node, base.frame)
 
 
 def _is_class(node: ast.expr) -> bool:

@@ -18,6 +18,8 @@ from trainlint.source.linkers.site import (
     application,
     callable_of,
     deciding,
+    inherited,
+    is_handed_on,
     place_of,
     span_of,
     standing,
@@ -45,7 +47,10 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 
 def trained(world: World, site: Site, frame: Frame) -> Applied | None:
     """The divergence that a call computes to train on."""
-    known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
+    if is_handed_on(site.call):
+        known = inherited(world, site, frame, KNOWN)
+    else:
+        known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, KNOWN)
     if known is None or known.is_construction or not trains(site.module, site.call):
         return None
     name = getattr(site.module.scope(site.call), "name", "")

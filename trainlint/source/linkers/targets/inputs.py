@@ -13,6 +13,8 @@ from trainlint.source.linkers.site import (
     Site,
     application,
     callable_of,
+    inherited,
+    is_handed_on,
     passed,
     place_of,
     span_of,
@@ -44,7 +46,10 @@ def sites(world: World, module: Module) -> Iterator[Site]:
 def facts(world: World, site: Site) -> Iterator[LossInput]:
     """What reaches the loss in one world; nothing for a construction, nor for an evaluation."""
     frame = standing_to_train(world, site)
-    known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, WANTS)
+    if is_handed_on(site.call):
+        known = inherited(world, site, frame, WANTS)
+    else:
+        known = application(world, world.evaluate(callable_of(site.call), frame), site.call, frame, WANTS)
     if known is None or not trains(site.module, site.call) or known.is_construction:
         return
     given = passed(known, 0, ("input",))

@@ -25,7 +25,10 @@ from trainlint.source.linkers.site import (
     call_of,
     callable_of,
     deciding,
+    handed_on,
+    inherited,
     is_excluded,
+    is_handed_on,
     layer_of,
     named_so,
     number_of,
@@ -111,26 +114,16 @@ def _sites_of_loss(world: World, module: Module, node: ast.expr, word: str) -> I
 
 def _sites_of_subclass(world: World, module: Module, node: ast.ClassDef) -> Iterator[Site]:
     """The calls of what the project derives from a known loss, and those that hand on to the loss itself."""
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call) and _is_handed_on(call):
-            yield Site(call, module)
+    yield from handed_on(module, node)
     for made in callers.constructions(world, Class(node, module, world.open_frame(module, node))):
         for call, where in applications(world, made.module, made.node).items():
             yield Site(call, where)
 
 
-def _is_handed_on(call: ast.Call) -> bool:
-    """``super().forward(...)``, or calling it."""
-    match call.func:
-        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="forward" | "__call__"):
-            return True
-    return False
-
-
 def facts(world: World, site: Site) -> Iterator[Fact]:
     """What one world shows at a site; nothing if it is no loss and no metric after all."""
     frame = standing_to_train(world, site)
-    if _is_handed_on(site.call):
+    if is_handed_on(site.call):
         yield from _inherited(world, site, frame)
         return
     if is_excluded(world, site, frame):
@@ -191,31 +184,23 @@ def _emitted(world: World, logits: Thunk | Unknown | None) -> tuple[Layer | Unkn
 
 def _inherited(world: World, site: Site, frame: Frame) -> Iterator[Fact]:
     """A class of the project hands on to the loss that it extends."""
-    _, receiver = callers.owner(world, frame)
-    inherited = library_base(world, receiver) if _is_own(receiver) and isinstance(receiver, Built) else None
-    if inherited is not None and inherited.what.name in LOSSES | CTC:
-        given = arguments(world, site.call, frame)
-        known = Applied(inherited.what.name, given, inherited.arguments, inherited.node, inherited.frame)
-        fact = _judgeable(world, known, site, frame)
-        if fact is not None:
-            yield fact
-
-
-def _is_own(thing: Thing | None) -> bool:
-    return isinstance(thing, Built) and isinstance(thing.what, Class)
+    known = inherited(world, site, frame, LOSSES | CTC)
+    fact = _judgeable(world, known, site, frame) if known is not None else None
+    if fact is not None:
+        yield fact
 
 
 def _derived(world: World, called: Built, cls: Class, site: Site, frame: Frame) -> Fact | None:
     """A class of the project that extends a known loss: one that leaves its ``forward`` alone is that loss."""
-    inherited = library_base(world, called)
+    part = library_base(world, called)
     bases = (each.name for each in lineage(world, cls) if isinstance(each, External))
     base = next((name for name in bases if name in LOSSES | CTC), None)
     if base is None:
         return None
     own = method(world, cls, "forward", called) or method(world, cls, "__call__", called)
-    if own is None and inherited is not None:
+    if own is None and part is not None:
         given = arguments(world, site.call, frame)
-        known = Applied(base, given, inherited.arguments, inherited.node, inherited.frame)
+        known = Applied(base, given, part.arguments, part.node, part.frame)
         return _judgeable(world, known, site, frame)
     if own is not None and _is_followed(own):
         return None
@@ -227,7 +212,7 @@ def _derived(world: World, called: Built, cls: Class, site: Site, frame: Frame) 
 def _is_followed(own: Function) -> bool:
     """Whether a ``forward`` hands on to a known loss by a call that is judged itself."""
     calls = (each for each in ast.walk(own.node) if isinstance(each, ast.Call))
-    return any(_is_handed_on(call) or last(call.func) in FUNCTIONS for call in calls)
+    return any(is_handed_on(call) or last(call.func) in FUNCTIONS for call in calls)
 
 
 def _judgeable(world: World, applied: Applied, site: Site, frame: Frame) -> Fact | None:
