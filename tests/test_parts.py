@@ -11,7 +11,7 @@ from editing import EDITS, STARTS, Editor, inserted, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trainlint.check import Request, check
+from trainlint.check import Request, Session, check
 from trainlint.report import Report
 from trainlint.source import workspace as workspaces
 from trainlint.source.text import MISSING, Fault
@@ -169,3 +169,19 @@ def test_a_part_ends_where_no_import_leads_on(texts: Mapping[str, bytes], parts:
     workspace = Workspace("/project", sorted(every), (), {}, lambda path: every.get(path, Fault(MISSING)))
     found = {path: workspace.seen_from(f"/project/{path}").part for path in parts}
     assert found == {path: f"/project/{part}".rstrip("/") for path, part in parts.items()}
+
+
+def test_an_edit_leaves_the_other_files_of_its_part_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspaces, "FEW_READ", 1)
+    read: list[str] = []
+    parsed = Workspace._parsed
+    monkeypatch.setattr(Workspace, "_parsed", lambda self, path: read.append(path) or parsed(self, path))  # type: ignore[func-returns-value]
+    folder = written(tmp_path, PROJECT)
+    session = Session(Request((str(folder),), str(folder), isolated=True))
+    before = said_of(session.report(), folder)
+    assert len(read) > 1
+    read.clear()
+    train = folder / "net" / "train.py"
+    session.change(str(train), PROJECT["net/train.py"].replace(b"CODES = 64", b"CODES = 65"))
+    assert said_of(session.report(), folder) == before
+    assert read == [str(train)]

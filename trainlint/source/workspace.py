@@ -138,6 +138,7 @@ class Workspace:
         self.part = ""
         self._parts: dict[str, str] | None = None
         self._seen_from: dict[str, Workspace] = {}
+        self._turned = ""
         self._before = 0
 
     def seen_from(self, path: str) -> Workspace:
@@ -157,7 +158,9 @@ class Workspace:
 
     def turned_to(self, path: str) -> Workspace:
         """The same project, for a file of it to be judged: what was read of other parts is let go of, if it is much."""
-        if len(self._modules) < FEW_READ or self._part_of(path) in self._seen_from:
+        part, before = self._part_of(path), self._turned
+        self._turned = part
+        if len(self._modules) < FEW_READ or part == before or part in self._seen_from:
             return self
         for read in self._modules:
             self.layout(read)
@@ -175,6 +178,7 @@ class Workspace:
         later._answered, later._asking, later._search = self._answered, self._asking, self._search
         later._about, later._layouts, later._reader = self._about, self._layouts, self._reader
         later._sieves, later._wide, later._stars = self._sieves, self._wide, self._stars
+        later._turned = self._turned
         later._search.text = later._text
         if later._reader is not None:
             later._reader.journal = journal
@@ -185,12 +189,16 @@ class Workspace:
         for module in self._modules.values():
             if isinstance(module, Module):
                 module.forget()
+        self._modules.clear()
+        self._forget()
+        self.journal.forget()
+
+    def _forget(self) -> None:
+        """Forget what was evaluated: some of it holds itself."""
         for view in self._seen_from.values():
             view.answers.clear()
-        self._modules.clear()
         self.recall.forget()
         self.misses.clear()
-        self.journal.forget()
 
     def _part_of(self, path: str) -> str:
         """The part of a file or a folder; of what the project does not have, itself alone."""
@@ -232,6 +240,7 @@ class Workspace:
         queries.update(later._sieved_anew(queries, texts))
         layouts = {path: (was, later.layout(path)) for path in texts if (was := before[path])}
         moves = {path: both for path, both in layouts.items() if both[1] and both[0] != both[1]}
+        self._forget()
         return later, Change(frozenset(texts), frozenset(queries), moves)
 
     def _rename(self) -> None:
