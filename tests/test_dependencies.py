@@ -73,9 +73,13 @@ def files_of(folder: Path) -> Files:
 
 
 def changes(files: Files) -> Iterator[Files]:
-    """The project with a file gone, with other numbers in it, with a copy of it; with files that write and call."""
+    """The project with a file gone, with other numbers in it, with a copy of it; with files that write and call.
+
+    No package goes: that gives what is below it other names, and everything is judged again (see test_parts).
+    """
     for path, data in files.items():
-        yield {other: text for other, text in files.items() if other != path}
+        if not path.endswith("/__init__.py"):
+            yield {other: text for other, text in files.items() if other != path}
         yield {**files, path: re.sub(rb"\b\d+\b", lambda number: b"%d" % (int(number[0]) + 1), data)}
         yield {**files, path.replace(".py", "_copy.py"): data}
     yield {**files, "/project/writer.py": WRITER}

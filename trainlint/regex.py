@@ -17,7 +17,7 @@ class Late:
     """What a compiled regular expression is, once it is asked for something."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
-        self.pattern, self.flags = text, flags
+        self.pattern, self.flags = text, int(flags)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
