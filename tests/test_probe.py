@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from trainlint.probe import launch
 from trainlint.probe.record import SUFFIX, read
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 ENVIRONMENT = {
     **os.environ,
@@ -409,3 +410,26 @@ def test_a_torch_that_names_its_losses_otherwise_is_watched_at_the_public_names(
     run = subprocess.run([sys.executable, str(path)], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert "TL101 sentinel-collision" in run.stderr
     assert "names imported before are not watched" in run.stderr
+
+
+class Full:
+    """A count in the middle of which a run is cut off."""
+
+    def __iadd__(self, more: object) -> Full:
+        raise KeyboardInterrupt
+
+
+def test_a_batch_in_whose_count_a_run_is_cut_off_is_no_batch() -> None:
+    from trainlint.probe.losses import SequenceMeter
+
+    targets = torch.tensor([[1, 2, 0], [1, 0, 0]])
+    call: Any = SimpleNamespace(target=targets, logits=None, ignore_index=0)
+    meter = SequenceMeter(targets.device)
+    meter.see(call)
+    filled, meter.filled = meter.filled, Full()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        meter.see(call)
+    meter.filled = filled
+    found = meter.record()
+    assert found is not None
+    assert (found.batches, found.sequences, found.filled) == (1, 2, 1)

@@ -208,3 +208,8 @@ def test_ranks_that_disagree_are_named() -> None:
     assert list(disagreements([one, one])) == []
     (told,) = disagreements([one, other])
     assert told.endswith("train.py:12: rank 0 4 classes without 3; rank 1 4 classes without -100")
+
+
+def test_what_was_counted_when_a_run_was_cut_off_is_not_left_out() -> None:
+    """The targets of a batch are added up before its rows are."""
+    assert Rows(calls=1, rows=6, counts=(4, 4, 4), repeated=False).dropped == 0

@@ -140,7 +140,7 @@ def _by_shape(sequences: Sequences | None, index: int, dropped: Step, counting: 
     if sequences is None or sequences.sequences < SEQUENCES_AT_LEAST:
         return Unknown(f"{dropped.text}, and the run does not show what class {index} is for", settle)
     total = sequences.sequences
-    if not sequences.scattered and sequences.filled == sequences.batches:
+    if not sequences.scattered and sequences.filled >= sequences.batches:
         ends = Step(f"{total} sequences in {_batches(sequences)}: the fullest of each lost one target", dropped.where)
         label = f"what each of {total} sequences ends in, the longest too"
         return Job(Role.END, Proof.USE if counting else Proof.RUN, label, (dropped, ends, *counting))

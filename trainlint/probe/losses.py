@@ -123,10 +123,13 @@ class TargetMeter:
         self.repeated = torch.ones((), dtype=torch.bool, device=device)
 
     def see(self, call: Call) -> None:
+        if not call.has_probabilities:
+            self._count(call)
+        # At last: a run that is cut off in between must not count as left out what was not yet counted.
         self.calls += 1
         self.rows += call.rows
-        if call.has_probabilities:
-            return
+
+    def _count(self, call: Call) -> None:
         self.has_counts = True
         target = call.target.reshape(-1).long()
         # A sum in which each target has a weight of its own: equal where all targets are.
@@ -167,14 +170,15 @@ class SequenceMeter:
         left_out = (call.target == call.ignore_index).reshape(shape)
         each = left_out.sum(1)
         fullest = each.min()
-        self.batches += 1
-        self.sequences += shape[0]
-        self.shortest, self.longest = min(self.shortest, shape[1]), max(self.longest, shape[1])
         self.least = torch.minimum(self.least, fullest)
         self.most = torch.maximum(self.most, each.max())
         self.whole += (each == 0).sum()
         self.scattered += (left_out[:, :-1] & ~left_out[:, 1:]).any(1).sum()
         self.filled += fullest == 1
+        self.shortest, self.longest = min(self.shortest, shape[1]), max(self.longest, shape[1])
+        self.sequences += shape[0]
+        # At last: of a run that is cut off in between, every batch that counts is filled in.
+        self.batches += 1
 
     def record(self) -> Sequences | None:
         if not self.batches:

@@ -57,7 +57,7 @@ class Rows:
     @property
     def dropped(self) -> int:
         """Rows that the loss left out; none where targets are probabilities."""
-        return self.rows - self.kept if self.counts else 0
+        return max(self.rows - self.kept, 0) if self.counts else 0
 
 
 @dataclass(frozen=True)
