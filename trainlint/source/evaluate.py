@@ -501,8 +501,6 @@ class Evaluator(World):
         return subscripts.subscript(self, self.evaluate(node.value, frame), node, frame)
 
     def attribute(self, thing: Thing, name: str, node: ast.expr | None = None) -> Thing:
-        if self.reads is not None:
-            self._take_down(thing, name)
         match thing:
             case File() | External() if name == choices.NAMESPACE:
                 return Method(thing, name)
@@ -566,13 +564,6 @@ class Evaluator(World):
             case Unknown():
                 return thing
         return Method(thing, name)
-
-    def _take_down(self, thing: Thing, name: str) -> None:
-        """Say that an attribute of an object of the project, or of a class, is read."""
-        assert self.reads is not None, "it is asked"
-        match thing:
-            case Built(what=Class(node=owner)) | Class(node=owner):
-                self.reads.add((owner, name))
 
     def _attribute_of(self, thing: Built, name: str) -> Thing:
         """An attribute of an object of the project, or of the library's module that its class extends."""
@@ -820,7 +811,7 @@ class Evaluator(World):
         inner = Evaluator(self.workspace, path, budget)
         # What another world says on this one's behalf is not noted here.
         self.sure = self.is_noted = False
-        inner.narrow, inner.learns, inner.needed, inner.reads = self.narrow, self.learns, self.needed, self.reads
+        inner.narrow, inner.learns, inner.needed = self.narrow, self.learns, self.needed
         inner.given = {**self.given, **{key: fork.answer for key, fork in self._path.forks.items()}}
         if not self.renews:
             inner.memo = dict(self.memo)

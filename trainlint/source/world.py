@@ -140,8 +140,7 @@ class World(ABC):
     Without a ``budget`` to share, each question has its own, and no callers are looked for. ``narrow`` says that
     nothing is asked but what the site itself is given as a number, ``learns`` that the site is a loss of training, for
     which those who only evaluate it do not count. ``needed`` are the parameters of a function that no caller on the way
-    to a site leaves out. ``reads`` are the attributes of objects that are read, by their classes, where that is asked:
-    what an open write may leave of them is then for who asks.
+    to a site leaves out.
 
     ``memo`` is what is known already. ``running`` are the evaluations that go on, each with its depth; ``open`` has a
     bit for the depth of each that was met again inside of itself, ``passing`` what holds as long as those are open, and
@@ -162,7 +161,6 @@ class World(ABC):
         self.narrow = False
         self.learns = False
         self.needed: dict[ast.AST, frozenset[str]] = {}
-        self.reads: set[tuple[ast.ClassDef, str]] | None = None
         self.asking: dict[tuple[object, ...], None] = {}
         self.given: dict[tuple[object, ...], int] = {}
         self.context: dict[object, Step] = {}
