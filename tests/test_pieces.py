@@ -159,13 +159,14 @@ def test_what_may_matter_is_edited_and_judged_as_afresh(
     [
         (b"  # all of them", b"  # some"),
         (b"    # as it was", b"    # as it will be"),
-        (b"# TODO", b"# FIXME"),
+        (b"# first", b"# other"),
         (b'"""# none', b'"""# one'),
     ],
 )
 def test_a_comment_that_is_quoted_with_the_code_is_told_as_it_reads_now(tmp_path: Path, old: bytes, new: bytes) -> None:
     quoted = TRAIN.replace(
-        b"ignore_index=CODES)", b"ignore_index=max(\n        CODES,  # all of them\n        # TODO\n        1,\n    ))"
+        b"ignore_index=CODES)",
+        b"ignore_index=max(\n        CODES,  # all of them\n        # first\n        1,\n    ))",
     ).replace(b"def loss(tokens, targets):\n", b'def loss(tokens, targets):\n    """# none\n    # as it was\n    """\n')
     editor = Editor(tmp_path, {"train.py": quoted})
     editor.session.report()

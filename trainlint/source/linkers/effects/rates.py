@@ -52,10 +52,9 @@ def ungated(world: World, rate: Rate, use: ast.AST, depth: int) -> Rate | None:
     if depth <= 0 or is_asked(rate.frame.module, use):
         return None
     match rate.node:
-        case ast.Constant(value=float() | int()):
-            return rate
-        case ast.Attribute() if dotted(rate.node):
-            return rate
+        case ast.Constant(value=float() | int()) | ast.Attribute():
+            is_known = isinstance(rate.node, ast.Constant) or dotted(rate.node) is not None
+            return rate if is_known and not _is_asked_by_callers(world, rate.frame) else None
         case ast.Name(id=name) if is_local(rate.frame.module, rate.frame.function or rate.frame.module.tree, name):
             return _local(world, rate, name, depth)
         case ast.Name(id=name):
@@ -75,6 +74,22 @@ def is_asked(module: Module, node: ast.AST) -> bool:
             if any(isinstance(each, ast.If) and leaves(each.body) and _asks(module, each.test) for each in earlier):
                 return True
         child, holder = holder, module.parents.get(holder)
+    return False
+
+
+def _is_asked_by_callers(world: World, frame: Frame) -> bool:
+    """Whether a method is called by another one of its object, ``self.drop(x)``, where a test decides by the mode."""
+    for _ in range(DEEPEST):
+        called = callers.entered(world, frame)
+        if called is None or called.entry is None:
+            return False
+        node, frame = called.entry
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner))) if owner == receiver_of(world, frame):
+                if is_asked(frame.module, node):
+                    return True
+            case _:
+                return False
     return False
 
 
